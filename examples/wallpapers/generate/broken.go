@@ -44,8 +44,8 @@ func cutLine(r *record) []byte {
 	r.Title = "Harbour at five in the morning"
 	r.setDescription("The fish market opens in an hour, and the gulls know it already. " + strings.Repeat("Nets, ropes, crates. ", 4))
 	r.form = plain
-	line := r.line()
-	return line[:bytes.Index(line, []byte("crates. Nets"))]
+	line, _, _ := bytes.Cut(r.line(), []byte("crates. Nets"))
+	return line
 }
 
 // giantComment: somebody pasted a whole log into the comment field.

@@ -10,7 +10,7 @@ func newDice(seed uint64) *dice { return &dice{rand.NewPCG(seed, 0x51d119)} }
 
 // below gives a number in [0, n).
 func (d *dice) below(n int) int {
-	return int(d.src.Uint64() % uint64(n)) //nolint:gosec // n is a small positive constant or length; the remainder fits
+	return int(d.src.Uint64() % uint64(n))
 }
 
 // chance is true in one of n cases.

@@ -43,7 +43,7 @@ func (d *dice) record(n int) *record {
 		lang = languages[0]
 	}
 	r := &record{
-		ID:         fmt.Sprintf("wp-%08x", uint32(d.src.Uint64())), //nolint:gosec // the low half is what is wanted
+		ID:         fmt.Sprintf("wp-%08x", uint32(d.src.Uint64())),
 		Title:      pick(d, lang.subjects) + pick(d, lang.joints) + pick(d, lang.settings),
 		Language:   lang.code,
 		Resolution: pick(d, resolutions),

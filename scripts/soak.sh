@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# The tests behind the build tag soak: long, and without the race detector, which would change the memory they measure.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+go test -tags soak -run Soak -count=1 -v -timeout 60m "${@:-./...}"
