@@ -1,0 +1,170 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/siding-dev/siding"
+)
+
+// Lease claims messages; see [siding.Queue].
+func (s *Store) Lease(ctx context.Context, r siding.LeaseRequest) (siding.Leased, error) {
+	var out siding.Leased
+	err := s.write(ctx, "Lease", func(x *tx) error {
+		member := func(*message) bool { return true }
+		if r.Input != 0 {
+			in, err := x.input(r.Input, r.Queue)
+			if err != nil {
+				return err
+			}
+			member = func(m *message) bool { _, ok := in.byID[m.ID]; return ok }
+		}
+		x.takeBack(r)
+		out.Now = x.now
+		x.each(r.Queue, func(m *message) {
+			if m.State == siding.StateLeased && member(m) {
+				out.InFlight++
+			}
+		})
+		for _, m := range x.choose(r, member) {
+			out.Deliveries = append(out.Deliveries, x.give(m, r))
+			out.InFlight++
+		}
+		x.each(r.Queue, func(m *message) {
+			if m.State == siding.StateReady && member(m) && (out.NextAt.IsZero() || m.AvailableAt.Before(out.NextAt)) {
+				out.NextAt = m.AvailableAt
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		return siding.Leased{}, err
+	}
+	return out, nil
+}
+
+// takeBack ends the leases of the queue that have run out, and sets aside what has expired.
+func (x *tx) takeBack(r siding.LeaseRequest) {
+	x.each(r.Queue, func(m *message) {
+		if m.State == siding.StateLeased && !x.now.Before(m.lease.until) {
+			x.interrupt(m, cmp.Or(x.fate(m.lease.proc), siding.CauseLeaseLost), r.Policy, r.Rand)
+		}
+	})
+	x.each(r.Queue, func(m *message) {
+		if m.State == siding.StateReady && !m.ExpiresAt.IsZero() && !x.now.Before(m.ExpiresAt) {
+			c := *m
+			c.setAside(siding.ExpiredFailure(), siding.ReasonExpired, x.now)
+			x.put(&c)
+		}
+	})
+}
+
+// choose gives the messages to lease: untried ones by priority and age, with at most r.MaxRetries of those that have
+// failed before; where untried ones leave room, those that have failed fill it.
+func (x *tx) choose(r siding.LeaseRequest, member func(*message) bool) []*message {
+	var untried, failed []*message
+	x.each(r.Queue, func(m *message) {
+		switch {
+		case m.State != siding.StateReady || m.AvailableAt.After(x.now) || !member(m):
+		case m.Attempt == 0:
+			untried = append(untried, m)
+		default:
+			failed = append(failed, m)
+		}
+	})
+	byPriority := func(a, b *message) int { return cmp.Compare(b.Priority, a.Priority) } // stable: then by age
+	slices.SortStableFunc(untried, byPriority)
+	slices.SortStableFunc(failed, byPriority)
+
+	room := max(r.Max, 0)
+	retries := min(len(failed), room)
+	if r.MaxRetries >= 0 {
+		retries = min(retries, max(r.MaxRetries, room-len(untried)))
+	}
+	return append(failed[:retries:retries], untried[:min(len(untried), room-retries)]...)
+}
+
+// give leases one message.
+func (x *tx) give(m *message, r siding.LeaseRequest) *siding.Delivery {
+	x.lastNonce++
+	c := *m
+	c.State, c.AvailableAt = siding.StateLeased, time.Time{}
+	c.Deliveries++
+	c.lease = lease{
+		nonce: x.lastNonce, proc: x.proc, worker: siding.Scrub(r.Worker, siding.MaxHeader),
+		started: x.now, until: x.now.Add(r.Duration).Truncate(time.Microsecond),
+	}
+	x.put(&c)
+	return &siding.Delivery{
+		Message: shown(&c, true), Number: c.Deliveries,
+		Token:       siding.LeaseToken{Message: c.number, Nonce: c.lease.nonce},
+		LeasedUntil: c.lease.until, StartedAt: c.lease.started, Source: shownSource(c.source),
+	}
+}
+
+// Extend prolongs leases; see [siding.Queue].
+func (s *Store) Extend(ctx context.Context, d time.Duration, tokens ...siding.LeaseToken) ([]error, error) {
+	out := make([]error, len(tokens))
+	err := s.write(ctx, "Extend", func(x *tx) error {
+		for i, t := range tokens {
+			m, err := x.held(t)
+			if out[i] = err; err == nil {
+				m.lease.until = x.now.Add(d).Truncate(time.Microsecond)
+				x.put(m)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Reap frees what dead processes have left; see [siding.Queue].
+func (s *Store) Reap(ctx context.Context) (int, error) {
+	var n int
+	err := s.write(ctx, "Reap", func(x *tx) error {
+		n = x.reap()
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+func (x *tx) reap() (freed int) {
+	x.each("", func(m *message) {
+		if m.State != siding.StateLeased {
+			return
+		}
+		if cause := x.fate(m.lease.proc); cause != "" {
+			x.interrupt(m, cause, siding.DefaultPolicy(), 0)
+			freed++
+		}
+	})
+	for id := siding.CallID(1); id <= x.lastCall; id++ {
+		if c := x.calls[id]; c != nil && c.Fate == siding.FateStarted && x.fate(c.proc) != "" {
+			x.giveUp(c)
+		}
+	}
+	return freed
+}
+
+// interrupt ends a delivery that did not end by itself.
+func (x *tx) interrupt(m *message, cause siding.Cause, p siding.Policy, rnd float64) {
+	text := map[siding.Cause]string{
+		siding.CauseLeaseLost:   "the lease ran out",
+		siding.CauseWorkerCrash: "the worker's process died",
+		siding.CauseHostRestart: "the machine was restarted",
+		siding.CauseShutdown:    "the worker's process ended",
+	}[cause]
+	f := &siding.Failure{Outcome: siding.OutcomeInterrupted, Cause: cause, Err: errors.New(text)}
+	c := *m
+	x.end(&c, siding.Settlement{Failure: f, Policy: p, Rand: rnd})
+	x.put(&c)
+}
