@@ -123,19 +123,24 @@ type database struct {
 	info siding.StoreInfo
 	boot int // counts the machine's restarts
 
-	offset time.Duration // what is added to the wall clock since it jumped back
+	wall   time.Time     // the latest reading of the wall clock
+	offset time.Duration // what is added to it since it jumped back
 	last   time.Time     // the latest time given out
 
 	tables
 }
 
-// tick gives the store's time for a reading of the wall clock: when that has jumped back, the store's goes on from the
-// latest time it gave, at the wall clock's pace.
+// tick gives the store's time for a reading of the wall clock. Where that has jumped back, the store's goes on at the
+// wall clock's pace; where that stands still, by a microsecond at a time.
 func (d *database) tick(wall time.Time) time.Time {
-	now := wall.Add(d.offset).UTC().Truncate(time.Microsecond)
-	if now.Before(d.last) {
-		d.offset += d.last.Sub(now)
-		now = d.last
+	wall = wall.UTC().Truncate(time.Microsecond)
+	if wall.Before(d.wall) {
+		d.offset += d.wall.Sub(wall)
+	}
+	d.wall = wall
+	now := wall.Add(d.offset)
+	if !now.After(d.last) {
+		now = d.last.Add(time.Microsecond)
 	}
 	d.last = now
 	return now
