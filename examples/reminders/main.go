@@ -3,12 +3,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"os"
-	"os/signal"
 	"strings"
 	"time"
 
@@ -17,14 +16,10 @@ import (
 	"github.com/siding-dev/siding/worker"
 )
 
-const queue = "reminders"
-
-type reminder struct{ To, Text string }
+var errBusy = errors.New("450 mailbox busy")
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, "reminders.db", os.Stdout); err != nil {
+	if err := run(context.Background(), "reminders.db", os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -37,20 +32,30 @@ func run(ctx context.Context, path string, out io.Writer) error {
 	defer store.Close()
 
 	// The event ID says what is done once: a second message under a known ID changes nothing.
-	for id, r := range map[string]reminder{
-		"dentist-0412": {"ada@example.com", "Dentist on Monday at 9"},
-		"library-2291": {"bob@example.com", "Three books are due on Friday"},
-		"bins-week-15": {"carol", "Put the bins out tonight"},
-	} {
-		body, _ := json.Marshal(r)
-		if _, err := store.Enqueue(ctx, queue, siding.EnqueueOptions{}, siding.NewMessage{ID: id, Body: body}); err != nil {
-			return err
-		}
+	_, err = store.Enqueue(ctx, "reminders", siding.EnqueueOptions{},
+		siding.NewMessage{ID: "dentist-0412", Body: []byte("ada@example.com: dentist on Monday at 9")},
+		siding.NewMessage{ID: "library-2291", Body: []byte("bob@example.com: three books are due on Friday")},
+		siding.NewMessage{ID: "bins-week-15", Body: []byte("carol: put the bins out tonight")})
+	if err != nil {
+		return err
 	}
 
+	// The mail server in here knows no carol, and is always busy at first when it is about books.
+	send := siding.HandlerFunc(func(_ context.Context, d *siding.Delivery) error {
+		to, text, _ := strings.Cut(string(d.Body), ": ")
+		switch {
+		case !strings.Contains(to, "@"):
+			return siding.Permanent(fmt.Errorf("%q is no address", to)) // set aside at once
+		case strings.Contains(text, "books") && d.Attempt == 0:
+			fmt.Fprintf(out, "busy: %s is tried again later\n", d.ID)
+			return siding.Transient(errBusy)
+		}
+		fmt.Fprintf(out, "sent: %s to %s\n", d.ID, to)
+		return nil
+	})
 	policy := siding.DefaultPolicy()
 	policy.Backoff.Base = 100 * time.Millisecond
-	w, err := worker.New(store, worker.Config{Queue: queue, Handler: mailer{out}, Policy: policy, Concurrency: 1, Drain: true})
+	w, err := worker.New(store, worker.Config{Queue: "reminders", Handler: send, Policy: policy, Concurrency: 1, Drain: true})
 	if err != nil {
 		return err
 	}
@@ -58,30 +63,11 @@ func run(ctx context.Context, path string, out io.Writer) error {
 		return err
 	}
 
-	for m, err := range store.List(ctx, siding.Selection{Queue: queue, States: []siding.State{siding.StateDead}}) {
+	for m, err := range store.List(ctx, siding.Selection{States: []siding.State{siding.StateDead}}) {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "set aside: %s, %s after %d failed: %s\n", m.ID, m.Reason, m.Attempt, m.LastError.Text)
+		fmt.Fprintf(out, "set aside: %s (%s) after %d failed: %s\n", m.ID, m.Reason, m.Attempt, m.LastError.Text)
 	}
 	return nil
-}
-
-// mailer is the handler. The mail server in it is always busy when it is first asked about a book.
-type mailer struct{ out io.Writer }
-
-func (m mailer) Handle(_ context.Context, d *siding.Delivery) (siding.Result, error) {
-	var r reminder
-	if err := json.Unmarshal(d.Body, &r); err != nil {
-		return siding.Result{}, siding.Permanent(err)
-	}
-	switch {
-	case !strings.Contains(r.To, "@"):
-		return siding.Result{}, siding.Permanent(fmt.Errorf("%q is no address", r.To))
-	case strings.Contains(r.Text, "books") && d.Attempt == 0:
-		fmt.Fprintf(m.out, "busy: %s will be tried again\n", d.ID)
-		return siding.Result{}, siding.Transient(fmt.Errorf("450 mailbox busy"))
-	}
-	fmt.Fprintf(m.out, "sent: %s to %s\n", d.ID, r.To)
-	return siding.Result{}, nil
 }

@@ -16,10 +16,10 @@ func TestEachReminderIsSentOnce(t *testing.T) {
 	require.NoError(t, run(t.Context(), path, &first))
 
 	said := strings.Split(strings.TrimSuffix(first.String(), "\n"), "\n")
-	setAside := `set aside: bins-week-15, poison after 1 failed: "carol" is no address`
+	setAside := `set aside: bins-week-15 (poison) after 1 failed: "carol" is no address`
 	require.ElementsMatch(t, []string{
 		"sent: dentist-0412 to ada@example.com",
-		"busy: library-2291 will be tried again",
+		"busy: library-2291 is tried again later",
 		"sent: library-2291 to bob@example.com",
 		setAside,
 	}, said)
