@@ -41,6 +41,7 @@ const (
 	CauseShutdown          Cause = "shutdown"
 	CauseHostRestart       Cause = "host-restart"
 	CauseUnknown           Cause = "unknown"
+	CauseInvalidCSV        Cause = "invalid-csv" // a row that cannot be taken apart
 )
 
 // Causes lists every cause, in the order in which they were added.
@@ -52,5 +53,6 @@ func Causes() []Cause {
 		CauseUnknownStopReason, CauseRateLimited, CauseOverloaded, CauseServerError, CauseTimeout, CauseNetwork,
 		CauseBadResponse, CauseAccount, CauseCredentials, CauseModelNotFound, CauseConfiguration, CauseHandlerError,
 		CauseHandlerPanic, CauseWorkerCrash, CauseLeaseLost, CauseShutdown, CauseHostRestart, CauseUnknown,
+		CauseInvalidCSV,
 	}
 }
