@@ -72,6 +72,15 @@ func (c *checker) checkNames() {
 	if c.path == pathCount {
 		known = countable
 	}
+	strange := 0
+	for name := range c.fields {
+		if !slices.Contains(known, name) {
+			strange++
+		}
+	}
+	if strange == 0 {
+		return
+	}
 	// In the order of the body, so that the same body always gets the same words.
 	for _, name := range memberNames(c.body) {
 		if !slices.Contains(known, name) {

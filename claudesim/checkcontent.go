@@ -168,8 +168,11 @@ func (c *checker) blocks(raw json.RawMessage, where string) (list []contentBlock
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, false
 	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
+	if raw[0] == '"' {
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			c.refuse("%s: Input should be a valid string", where)
+		}
 		return []contentBlock{{Type: "text", Text: &text}}, true
 	}
 	if json.Unmarshal(raw, &list) != nil {

@@ -19,9 +19,16 @@ func (s *Server) decide(method, path string, header http.Header, body []byte, to
 	read := s.plan.read
 	s.mu.Unlock()
 
-	q, base := answerTo(method, path, header, body, read)
+	var q *request
+	var base *reply
 	if tooLarge {
-		base = failure(http.StatusRequestEntityTooLarge, "request_too_large", samples["413"].message)
+		name := pathOther
+		if path == "/v1/messages" {
+			name = pathMessages
+		}
+		q, base = bare(name, header, body), failure(http.StatusRequestEntityTooLarge, "request_too_large", samples["413"].message)
+	} else {
+		q, base = answerTo(method, path, header, body, read)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +98,7 @@ func answerTo(method, path string, header http.Header, body []byte, read readRul
 		}
 		return q, modelList(read.models)
 	}
-	q := bare(strings.TrimPrefix(path, "/v1/"), header, body)
+	q := bare(pathOther, header, body)
 	switch path {
 	case "/v1/messages", "/v1/messages/count_tokens", "/v1/models":
 		return q, failure(http.StatusMethodNotAllowed, invalid, "Method Not Allowed")

@@ -1,6 +1,7 @@
 package claudesim
 
 import (
+	"encoding/binary"
 	"fmt"
 	"unicode/utf8"
 )
@@ -202,6 +203,10 @@ func (s *scanner) number() string {
 
 func (s *scanner) text() string {
 	for s.at++; s.at < len(s.src); {
+		s.plain()
+		if s.at >= len(s.src) {
+			break
+		}
 		switch c := s.src[s.at]; {
 		case c == '"':
 			s.at++
@@ -223,6 +228,21 @@ func (s *scanner) text() string {
 		}
 	}
 	return endOfData
+}
+
+// plain skips eight bytes at a time while they are ordinary ASCII: images come as megabytes of it. A byte is not
+// ordinary when its top bit is set, when it is under a space, or when it is a quote or a backslash; the formula finds
+// the last three by what a subtraction borrows.
+func (s *scanner) plain() {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	below := func(v uint64, n uint64) uint64 { return (v - ones*n) & ^v & tops }
+	for s.at+8 <= len(s.src) {
+		v := binary.LittleEndian.Uint64(s.src[s.at:])
+		if v&tops|below(v, 0x20)|below(v^ones*'"', 1)|below(v^ones*'\\', 1) != 0 {
+			return
+		}
+		s.at += 8
+	}
 }
 
 func (s *scanner) escape() string {

@@ -14,7 +14,7 @@ type Call struct {
 	N         int64         `json:"n"`    // from 1, in the order of arrival
 	Time      time.Time     `json:"time"`
 	Took      time.Duration `json:"took_ns"`
-	Path      string        `json:"path"` // messages, count_tokens, models
+	Path      string        `json:"path"` // messages, count_tokens, models, other
 	Hash      string        `json:"hash"` // hex SHA-256 of the body's exact bytes
 	Event     string        `json:"event,omitempty"`
 	Model     string        `json:"model,omitempty"`

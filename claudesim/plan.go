@@ -16,6 +16,7 @@ const (
 	pathMessages = "messages"
 	pathCount    = "count_tokens"
 	pathModels   = "models"
+	pathOther    = "other"
 	pathAny      = "any"
 
 	sinceStart = "start"
