@@ -42,6 +42,7 @@ const (
 	CauseHostRestart       Cause = "host-restart"
 	CauseUnknown           Cause = "unknown"
 	CauseInvalidCSV        Cause = "invalid-csv" // a row that cannot be taken apart
+	CauseBudget            Cause = "budget"      // the next call could exceed the recipe's budget
 )
 
 // Causes lists every cause, in the order in which they were added.
@@ -53,6 +54,6 @@ func Causes() []Cause {
 		CauseUnknownStopReason, CauseRateLimited, CauseOverloaded, CauseServerError, CauseTimeout, CauseNetwork,
 		CauseBadResponse, CauseAccount, CauseCredentials, CauseModelNotFound, CauseConfiguration, CauseHandlerError,
 		CauseHandlerPanic, CauseWorkerCrash, CauseLeaseLost, CauseShutdown, CauseHostRestart, CauseUnknown,
-		CauseInvalidCSV,
+		CauseInvalidCSV, CauseBudget,
 	}
 }

@@ -21,6 +21,7 @@ func TestStoredCodesArePinned(t *testing.T) {
 	list(&b, "fate", siding.Fates())
 	list(&b, "revision", siding.RevisionKinds())
 	list(&b, "scope", []siding.Scope{siding.ScopeAccount, siding.ScopeLane, siding.ScopeRecipe})
+	list(&b, "hold", siding.HoldKinds())
 	list(&b, "verdict", []siding.Verdict{siding.VerdictNone, siding.VerdictAccepted, siding.VerdictRejected})
 	if os.Getenv("SIDING_UPDATE_GOLDEN") != "" {
 		require.NoError(t, os.WriteFile("testdata/codes.txt", []byte(b.String()), 0o644))

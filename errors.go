@@ -64,6 +64,8 @@ type Failure struct {
 	RequestID string
 	// FaultOffset is the byte offset of the fault in the body, or nil.
 	FaultOffset *int64
+	// Solo says, for a worker-crash, that the message was in flight alone when the process died.
+	Solo bool
 	// NoCall says that the fault was found without asking the service.
 	NoCall bool
 	// Err is the failure in words, and what it wraps.

@@ -26,6 +26,10 @@ type Result struct {
 	Body []byte
 	// Judged are the verdicts on journaled answers that this delivery came to, with an error or without.
 	Judged []Judgement
+	// NoCall says that the service was not asked, with an error or without: lanes learn nothing from this delivery.
+	NoCall bool
+	// Limits are the rate limits that the service told, or nil.
+	Limits *RateLimits
 }
 
 // BatchHandler handles many messages at once, and settles each on its own with [BatchItem.Done] or [BatchItem.Fail].

@@ -15,6 +15,8 @@ type Journal interface {
 	//     another digest. Judge it; where it does not serve, call again with its ID in Rejected.
 	//   - BusyUntil: the same request is under way, started by a process that is not proven dead. Nobody may send it before.
 	//   - Unknown > 0 with r.OnUnknown = quarantine: earlier calls of this request have an unknown fate; do not send.
+	//   - Held: the call could exceed r.Budget, counting the queue's costs and what calls of unknown or open fate cost at
+	//     most; nothing was reserved. Do not send; the delivery is held for the recipe (cause budget).
 	//   - Call: the started row is durable. Send the request now, then call EndCall.
 	//
 	// [ErrStaleLease] when the lease is no longer held: do not send. [ErrDiskFull] while the disk has no room for the
@@ -64,6 +66,7 @@ type CallRequest struct {
 	WorstCost   Money         // reserved: what it costs at most
 	Priced      bool          // false: no price is known, and WorstCost means nothing
 	OutputLimit int64         // the longest answer asked for, in tokens; 0: none
+	Budget      Money         // the queue's whole spending may not exceed this; 0: no limit
 	OnUnknown   OnUnknown
 	Rejected    []CallID // answers that StartCall gave before for this delivery, and that do not serve under Digest
 }
@@ -74,6 +77,8 @@ type CallStart struct {
 	Answer    *Call  // with AnswerBody
 	Body      []byte // the raw bytes of Answer
 	BusyUntil time.Time
+	Held      bool  // over the budget
+	Spent     Money // when Held: what the queue's calls have cost, at most
 	// Unknown is how many earlier calls of this request have an unknown fate.
 	Unknown int
 }

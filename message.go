@@ -70,6 +70,12 @@ type Message struct {
 	ReceivedAt time.Time // first received
 	// Suspect says that it was in flight when a worker process died, and has not settled since.
 	Suspect bool
+	// SoloCrashes is how often a process died around it while it was in flight alone.
+	SoloCrashes int
+	// Alone says that its next delivery is its last trial, alone on a rested lane: its waits are used up.
+	Alone bool
+	// HeldAt is when a delivery of it was last held; zero: never, or not since a redrive.
+	HeldAt time.Time
 	// LastError is the latest failure, whatever it counted; an interruption replaces it only when it sets the message
 	// aside. A dead message always has one; nil after a redrive and on a message that never failed.
 	LastError *LastError
@@ -105,6 +111,8 @@ type Delivery struct {
 	StartedAt time.Time
 	// Source locates the record in its input, or is nil.
 	Source *Source
+	// Solo says that nothing else is in flight in this process, and nothing else may be until it is settled.
+	Solo bool
 }
 
 // LeaseToken identifies one lease. It is opaque; the zero token is never given out.

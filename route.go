@@ -15,8 +15,9 @@ type Decision struct {
 	Reason Reason
 	// Attempt, Gray, Waits and Interruptions are the message's counters after this delivery.
 	Attempt, Gray, Waits, Interruptions int
-	// Suspect says that the message was in flight when its process died.
-	Suspect bool
+	// Suspect says that the message was in flight when its process died; SoloCrashes, how often it was so alone.
+	Suspect     bool
+	SoloCrashes int
 	// Alone says that the next delivery is the last trial of a message whose waits are used up, alone on a rested lane.
 	Alone bool
 }
@@ -29,8 +30,11 @@ type Decision struct {
 //   - gray: attempt +1, gray +1; the same with a limit of its own (gray-exhausted).
 //   - permanent: attempt +1; dead (poison) at once. A cause that the policy lists as gray is gray instead.
 //   - held: uncounted, but for waits +1 when the lane serves others; ready, dead (waits-exhausted) when they are used up.
-//   - interrupted: shutdown and host-restart uncounted; worker-crash uncounted, as a suspect; anything else is a lost
-//     lease: interruptions +1; ready, dead (interruptions-exhausted) when they reach the maximum.
+//   - interrupted: shutdown and host-restart uncounted; worker-crash uncounted, as a suspect, and dead (crash) when the
+//     process has died [MaxSoloCrashes] times around it alone; anything else is a lost lease: interruptions +1; ready,
+//     dead (interruptions-exhausted) when they reach the maximum.
+//
+// A suspect is cleared by any other end than an interruption.
 //
 // An outcome that is none of these counts as transient.
 func Route(m Message, f *Failure, p Policy, now time.Time, rnd float64) Decision {
@@ -66,7 +70,7 @@ func Route(m Message, f *Failure, p Policy, now time.Time, rnd float64) Decision
 			}
 		}
 	case OutcomeInterrupted:
-		d.interrupt(f.Cause, p, now, rnd)
+		d.interrupt(m, f, p, now, rnd)
 	default:
 		d.Attempt++
 		d.AvailableAt = now.Add(p.Backoff.Delay(d.Attempt, f.RetryAfter, rnd))
@@ -91,13 +95,23 @@ func effective(f *Failure, p Policy) Outcome {
 	return OutcomeTransient
 }
 
-func (d *Decision) interrupt(cause Cause, p Policy, now time.Time, rnd float64) {
-	switch cause {
+// MaxSoloCrashes is how often a process dies around a message that is in flight alone, before the message is convicted.
+const MaxSoloCrashes = 3
+
+func (d *Decision) interrupt(m Message, f *Failure, p Policy, now time.Time, rnd float64) {
+	d.Suspect, d.SoloCrashes = m.Suspect, m.SoloCrashes
+	switch f.Cause {
 	case CauseShutdown, CauseHostRestart:
 		d.AvailableAt = now.Add(minDelay)
 	case CauseWorkerCrash:
 		d.Suspect = true
 		d.AvailableAt = now.Add(minDelay)
+		if f.Solo {
+			d.SoloCrashes++
+		}
+		if d.SoloCrashes >= MaxSoloCrashes {
+			d.die(ReasonCrash)
+		}
 	default:
 		d.Interruptions++
 		// At least a second, whatever the policy: what was lost for want of speed must not come back faster.
@@ -117,6 +131,8 @@ func (d *Decision) die(r Reason) {
 func Redrive(m Message, now time.Time) Message {
 	m.State, m.AvailableAt = StateReady, now
 	m.Attempt, m.Gray, m.Waits, m.Interruptions = 0, 0, 0, 0
+	m.Suspect = m.Reason == ReasonCrash // it comes back as what it was convicted of
+	m.SoloCrashes, m.Alone, m.HeldAt = 0, false, time.Time{}
 	m.LastError, m.DeadAt, m.Reason = nil, time.Time{}, ""
 	m.Redrives++
 	return m

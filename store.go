@@ -26,6 +26,7 @@ type Store interface {
 	Journal
 	Manifest
 	Operator
+	Gatekeeper
 
 	// Info tells what the store is.
 	Info(ctx context.Context) (StoreInfo, error)
@@ -96,12 +97,24 @@ type Queue interface {
 	// and sets expired messages aside. Then it chooses among the ready messages whose time has come: untried ones (attempt
 	// 0) by priority and age, and of those that have failed before at most r.MaxRetries while untried ones wait. It never
 	// gives more than r.Max, and fewer or none is no error.
+	//
+	// Between the two it asks the gates of r.Gates ([Gates.Admit]), read within the same write: a closed gate gives
+	// nothing, and one that is to be probed gives one message, chosen at random among those that wait (for a systemic hold
+	// among the untried ones that are no members of its streaks; when there are none, and nothing is in flight, the hold is
+	// concluded, see [Gate.Conclude]). A probe whose lease is over by any way without a settlement is forgotten.
+	//
+	// A suspect, and a message whose waits are used up (Decision.Alone), is given alone: only to a process that has nothing
+	// else leased, which gets nothing more until it is settled; after ordinary work, or once it has waited for 5 minutes;
+	// fewest solo crashes first.
 	Lease(ctx context.Context, r LeaseRequest) (Leased, error)
 	// Extend prolongs leases to the given time from now. Each entry answers for one token: nil, or [ErrStaleLease].
 	Extend(ctx context.Context, d time.Duration, tokens ...LeaseToken) ([]error, error)
 	// Settle ends deliveries: it calls [Route] with the store's time, writes the decision, the history and the judgements,
 	// and applies a body that superseded the message meanwhile. A token that is not the current one gives [ErrStaleLease],
 	// changes nothing and is counted; a current one counts also after its lease has run out.
+	//
+	// Before the routing the gates of the settlement see it ([Gates.Observe]), which may turn a failure into a held one and
+	// may concern other messages ([Effect]); all of it is one write.
 	Settle(ctx context.Context, s ...Settlement) ([]Settled, error)
 	// Reap frees at once what processes that are proven dead have left: their leases (interrupted, worker-crash, or
 	// host-restart when the machine has been restarted since) and their started calls (unknown, maybe billed). It gives the
@@ -119,6 +132,7 @@ type LeaseRequest struct {
 	Input      InputID       // only members of this input; 0: the whole queue
 	Policy     Policy        // for leases that have run out
 	Rand       float64       // for their jitter, in [0, 1)
+	Gates      GateKeys      // in the way of these messages
 }
 
 // Leased is the answer to a request.
@@ -131,6 +145,10 @@ type Leased struct {
 	NextAt time.Time
 	// InFlight is how many messages of the queue or input are leased by anybody, those of this answer included.
 	InFlight int
+	// Blocked are the gates that were in the way, as they stood.
+	Blocked []Gate
+	// RetryAt is when the gates in the way may open; zero when they are open, or nothing changes by itself.
+	RetryAt time.Time
 }
 
 // Settlement is the end of one delivery.
@@ -142,10 +160,28 @@ type Settlement struct {
 	Judged  []Judgement
 	Policy  Policy
 	Rand    float64 // for the jitter, in [0, 1)
+	Gates   GateKeys
+	NoCall  bool // the service was not asked in this delivery
 }
 
 // Settled is what became of one settlement.
 type Settled struct {
 	Decision Decision
-	Err      error
+	// Failure is the failure as it counted; nil when done.
+	Failure *Failure
+	Err     error
+}
+
+// Gatekeeper lets operators and starting runs look at gates and change them.
+type Gatekeeper interface {
+	// Gates gives every gate that has something to say, sorted by key.
+	Gates(ctx context.Context) ([]Gate, error)
+	// Nudge lets one probe through each undated hold of these gates at once; see [Gate.Nudge].
+	Nudge(ctx context.Context, keys GateKeys) error
+	// Resume ends the hold of a gate by hand, in one write with what that means for the members of a streak; see
+	// [Gate.Resume]. [ErrNotFound] when the gate is not held.
+	Resume(ctx context.Context, key GateKey, asPoison bool) error
+	// HoldGate holds a gate by hand until it is resumed, with a reason and the operator's name, which are scrubbed. A gate
+	// that is held already is held by hand from then on.
+	HoldGate(ctx context.Context, key GateKey, reason, by string) error
 }
