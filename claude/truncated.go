@@ -1,0 +1,76 @@
+package claude
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/siding-dev/siding"
+)
+
+// mostOutput is the largest max_tokens that makes sense to ask for.
+func (h *Handler) mostOutput() int64 { return max(h.limits.OutputTokens, h.c.MaxTokens) }
+
+// chooseLimit decides max_tokens for the first request: the recipe's, or twice what an answer to the same question was
+// cut at. The same request is never sent again after a cut answer.
+func (c *conversation) chooseLimit(ctx context.Context) *siding.Failure {
+	h := c.h
+	c.limit = h.c.MaxTokens
+	calls, err := h.c.Journal.Calls(ctx, c.d.Queue, c.d.ID)
+	if err != nil {
+		return storeFault("reading the journal", err)
+	}
+	var cutAt []siding.Call
+	for _, call := range calls {
+		if call.JudgedCause == siding.CauseTruncated && call.OutputLimit > 0 {
+			cutAt = append(cutAt, call)
+		}
+	}
+	if len(cutAt) == 0 {
+		return nil
+	}
+	ask := h.build(c.prompt, c.limit).ask
+	for _, call := range cutAt {
+		if call.AskHash == ask && (call.Digest == h.digest || call.JudgedUnder == h.digest) && call.OutputLimit >= c.limit {
+			if f := c.raise(call.OutputLimit); f != nil {
+				return f
+			}
+		}
+	}
+	// Under another recipe it counts only when the request would be the same to the byte.
+	for again := true; again; {
+		again = false
+		for _, call := range cutAt {
+			if call.AskHash == ask && call.OutputLimit == c.limit && call.RequestHash == h.build(c.prompt, c.limit).hash {
+				if f := c.raise(call.OutputLimit); f != nil {
+					return f
+				}
+				again = true
+			}
+		}
+	}
+	return nil
+}
+
+// raise sets max_tokens to twice what an answer was cut at, or says that there is no more to give.
+func (c *conversation) raise(cutAt int64) *siding.Failure {
+	most := c.h.mostOutput()
+	if cutAt >= most {
+		f := bodyFault(siding.CauseTruncated, "the answer was cut at max_tokens %d, and %s gives no more", cutAt, c.h.c.Model)
+		return f
+	}
+	c.limit = most
+	if cutAt <= most/2 {
+		c.limit = cutAt * 2
+	}
+	return nil
+}
+
+// explainTruncated says what happens next with an answer that was cut.
+func (h *Handler) explainTruncated(f *siding.Failure, limit int64) {
+	if most := h.mostOutput(); limit >= most {
+		f.Outcome = siding.OutcomePermanent
+		f.Err = fmt.Errorf("the answer was cut at max_tokens %d, and %s gives no more", limit, h.c.Model)
+		return
+	}
+	f.Err = fmt.Errorf("the answer was cut at max_tokens %d; the next request asks for more", limit)
+}
