@@ -127,7 +127,7 @@ func (f *failing) Read([]byte) (int, error) { return 0, f.err }
 func TestBodiesAreSafeToKeep(t *testing.T) {
 	t.Parallel()
 	for _, format := range []Format{JSONLines, JSONArray, CSV} {
-		text := strings.Repeat("aaaa\n", 10_000) + strings.Repeat("bbbb\n", 200_000)
+		text := strings.Repeat("aaaa\n", 10_000) + strings.Repeat("bbbb\n", 100_000)
 		if format == JSONArray {
 			text = "[" + strings.ReplaceAll(text, "\n", ",") + "]"
 		}
@@ -135,7 +135,9 @@ func TestBodiesAreSafeToKeep(t *testing.T) {
 		first := string(all[0].Body)
 		_ = append(all[0].Body, "xxxxxxxx"...)
 		for _, m := range all[1:9_000] {
-			require.Equal(t, first, string(m.Body))
+			if string(m.Body) != first {
+				require.Equal(t, first, string(m.Body))
+			}
 		}
 	}
 }
