@@ -22,7 +22,7 @@ import (
 func TestCoreKeepsItsRulesWhateverHappens(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
+		w := newWorld(t, true)
 		w.step()
 		for range rapid.IntRange(0, 120).Draw(t, "acts") {
 			if w.finished {
@@ -36,7 +36,7 @@ func TestCoreKeepsItsRulesWhateverHappens(t *testing.T) {
 func TestCoreAlwaysFinishesWhenItIsStopped(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
+		w := newWorld(t, true)
 		w.step()
 		for range rapid.IntRange(0, 60).Draw(t, "acts") {
 			if !w.finished {
@@ -72,7 +72,7 @@ func TestCoreAlwaysFinishesWhenItIsStopped(t *testing.T) {
 func TestCoreSettlesEveryDeliveryThatItHandedOver(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
+		w := newWorld(t, false)
 		w.step()
 		for range rapid.IntRange(0, 80).Draw(t, "acts") {
 			if !w.finished {

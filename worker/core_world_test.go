@@ -14,10 +14,11 @@ var errOdd = errors.New("something odd")
 
 // world carries out a core's commands in a made-up way, drawn by rapid, and checks every command on the way.
 type world struct {
-	t    *rapid.T
-	core *core
-	now  time.Duration
-	cfg  Config
+	t     *rapid.T
+	core  *core
+	now   time.Duration
+	cfg   Config
+	holds bool // some failures end the run
 
 	timer    time.Duration
 	lease    *cmdLease
@@ -36,7 +37,8 @@ type world struct {
 	ended   int // settled
 }
 
-func newWorld(t *rapid.T) *world {
+// newWorld gives a world; ends says whether faults may end the run.
+func newWorld(t *rapid.T, ends bool) *world {
 	cfg, err := Config{
 		Queue: "q", Name: "w", Handler: siding.HandlerFunc(nil),
 		Concurrency: rapid.IntRange(1, 9).Draw(t, "concurrency"),
@@ -47,9 +49,12 @@ func newWorld(t *rapid.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !ends {
+		cfg.GiveUp = 0
+	}
 	cfg.BatchSize = rapid.SampledFrom([]int{1, 1, 4}).Draw(t, "batch")
 	return &world{
-		t: t, cfg: cfg, core: newCore(cfg, 1), timer: forever,
+		t: t, cfg: cfg, holds: ends, core: newCore(cfg, 1), timer: forever,
 		running: map[int64]cmdStart{}, open: map[siding.LeaseToken]int{}, closed: map[siding.LeaseToken]bool{},
 	}
 }
@@ -173,7 +178,7 @@ func (w *world) answerLease() {
 }
 
 func (w *world) failure(label string) *siding.Failure {
-	return rapid.SampledFrom([]*siding.Failure{
+	all := []*siding.Failure{
 		nil, nil, nil, nil,
 		{Outcome: siding.OutcomeTransient},
 		{Outcome: siding.OutcomePermanent},
@@ -182,7 +187,11 @@ func (w *world) failure(label string) *siding.Failure {
 		{Outcome: siding.OutcomeHeld, Cause: siding.CauseRateLimited, Scope: siding.ScopeLane},
 		{Outcome: siding.OutcomeHeld, Cause: siding.CauseOverloaded, RetryAfter: time.Minute},
 		{Outcome: siding.OutcomeHeld, RetryAfter: 1<<63 - 1},
-	}).Draw(w.t, label)
+	}
+	if w.holds {
+		all = append(all, &siding.Failure{Outcome: siding.OutcomeHeld, Scope: siding.ScopeAccount})
+	}
+	return rapid.SampledFrom(all).Draw(w.t, label)
 }
 
 func (w *world) endCall() {
