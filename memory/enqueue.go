@@ -100,12 +100,15 @@ func (x *tx) take(queue string, o siding.EnqueueOptions, m siding.NewMessage, ha
 	switch {
 	case effective == hash:
 		return x.same(&old, o, m), nil
-	case old.State == siding.StateDiscarded:
-		return siding.EnqueueDiscarded, nil
 	case !o.Supersede:
 		return "", fmt.Errorf("message %q in queue %q: %w", m.ID, siding.Scrub(queue, 64), siding.ErrConflict)
+	case old.State == siding.StateDiscarded:
+		return siding.EnqueueDiscarded, nil
 	case old.State == siding.StateLeased:
 		old.next = &m
+		if hash == old.received { // back to what is being worked on
+			old.next = nil
+		}
 		x.put(&old)
 		return siding.EnqueueSuperseded, nil
 	}
