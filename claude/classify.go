@@ -118,7 +118,9 @@ func judgeResponse(status int, e envelope) verdict {
 
 func byStatus(status int, e envelope) verdict {
 	switch {
-	case status == 0 || status < 400:
+	case status >= 300 && status < 400:
+		return misconfigured // the address is another one; requests are not sent on
+	case status < 400:
 		if e.kind == "invalid_request_error" {
 			return byText(e.message)
 		}
@@ -171,8 +173,13 @@ func (e envelope) describe(status int, body []byte) string {
 	if e.kind == "" && rest == "" {
 		rest = strings.Join(strings.Fields(cut(string(body), 300)), " ")
 	}
-	if rest == "" {
+	switch {
+	case head == "" && rest == "":
+		return "an empty answer"
+	case rest == "":
 		return head
+	case head == "":
+		return cut(rest, siding.MaxErrorText)
 	}
 	return head + ": " + cut(rest, siding.MaxErrorText)
 }

@@ -40,13 +40,13 @@ type conversation struct {
 	prompt prompt
 	limit  int64 // max_tokens of the next request
 
-	paused   []held // the paused turns, in their order
+	paused   []journaled // the paused turns, in their order
 	rejected []siding.CallID
 	judged   []siding.Judgement
 }
 
-// held is an answer that the journal has.
-type held struct {
+// journaled is an answer that the journal has.
+type journaled struct {
 	answer
 	call      siding.CallID
 	limit     int64 // the max_tokens that it was asked with
@@ -80,12 +80,12 @@ func (c *conversation) run(ctx context.Context) ([]byte, *siding.Failure) {
 }
 
 func (c *conversation) goesOn(a answer) bool {
-	return a.StopReason == "pause_turn" && len(c.paused) < maxPauses
+	return a.StopReason == "pause_turn" && len(a.Blocks) > 0 && len(c.paused) < maxPauses
 }
 
 // evaluate judges the last answer together with the paused turns before it: the text may be split over them, or they
 // may only have led up to it.
-func (h *Handler) evaluate(paused []held, last answer) ([]byte, *siding.Failure) {
+func (h *Handler) evaluate(paused []journaled, last answer) ([]byte, *siding.Failure) {
 	whole := last
 	if len(paused) > 0 {
 		whole.Blocks = nil
@@ -119,15 +119,15 @@ func (c *conversation) verdict(call siding.CallID, f *siding.Failure) {
 
 // obtain gives an answer to the present request that serves or settles the delivery: one that the journal has, or a
 // new one.
-func (c *conversation) obtain(ctx context.Context) (held, *siding.Failure) {
+func (c *conversation) obtain(ctx context.Context) (journaled, *siding.Failure) {
 	h := c.h
 	for {
 		if err := h.gate.wait(ctx); err != nil {
-			return held{}, storeFault("waiting until the journal can be written", err)
+			return journaled{}, storeFault("waiting until the journal can be written", err)
 		}
 		req := h.build(c.prompt, c.limit)
 		if f := fits(req); f != nil {
-			return held{}, f
+			return journaled{}, f
 		}
 		worst, priced := h.worst(h.estimateOf(c.prompt), c.limit)
 		start, err := h.c.Journal.StartCall(ctx, siding.CallRequest{
@@ -137,28 +137,28 @@ func (c *conversation) obtain(ctx context.Context) (held, *siding.Failure) {
 		})
 		switch {
 		case err != nil:
-			return held{}, storeFault("starting the call in the journal", err)
+			return journaled{}, storeFault("starting the call in the journal", err)
 		case start.Answer != nil:
 			got, use, f := c.consider(start, req)
 			if use || f != nil {
 				return got, f
 			}
 		case !start.BusyUntil.IsZero():
-			return held{}, c.busy(start.BusyUntil)
+			return journaled{}, c.busy(start.BusyUntil)
 		case start.Call != 0:
 			return c.call(ctx, start.Call, req)
 		case start.Unknown > 0:
 			f := bodyFault(siding.CauseUnknown, "%d earlier call(s) of this request may have been billed, and no answer came; on_unknown says not to send it again", start.Unknown)
 			f.Reason = siding.ReasonUnknownCall
-			return held{}, f
+			return journaled{}, f
 		default:
-			return held{}, storeFault("starting the call in the journal", errors.New("it gave neither a call nor a reason"))
+			return journaled{}, storeFault("starting the call in the journal", errors.New("it gave neither a call nor a reason"))
 		}
 	}
 }
 
 // call sends the request and writes down how it ended, before anything else.
-func (c *conversation) call(ctx context.Context, id siding.CallID, req request) (held, *siding.Failure) {
+func (c *conversation) call(ctx context.Context, id siding.CallID, req request) (journaled, *siding.Failure) {
 	began := c.h.c.Clock()
 	end, a, f := c.h.conclude(c.h.send(ctx, req.body, c.d.ID), began)
 	end.Call = id
@@ -166,23 +166,23 @@ func (c *conversation) call(ctx context.Context, id siding.CallID, req request) 
 		// The answer is not in the journal, so it must not be used. The call counts as unknown, maybe billed.
 		g := storeFault("writing the end of the call to the journal", err)
 		g.NoCall = false
-		return held{}, g
+		return journaled{}, g
 	}
-	return held{answer: a, call: id, limit: req.limit, requestID: end.RequestID}, f
+	return journaled{answer: a, call: id, limit: req.limit, requestID: end.RequestID}, f
 }
 
 // consider looks at an answer that the journal has. It is used when it serves, and also when it does not but nobody has
 // judged it: it was paid for this very request, so it settles the delivery. Anything else is rejected, and the journal
 // asked again.
-func (c *conversation) consider(start siding.CallStart, req request) (got held, use bool, f *siding.Failure) {
+func (c *conversation) consider(start siding.CallStart, req request) (got journaled, use bool, f *siding.Failure) {
 	old := start.Answer
 	for _, id := range c.rejected {
 		if id == old.ID {
-			return held{}, false, storeFault("starting the call in the journal", fmt.Errorf("it gives the answer of call %d again, which was rejected", id))
+			return journaled{}, false, storeFault("starting the call in the journal", fmt.Errorf("it gives the answer of call %d again, which was rejected", id))
 		}
 	}
 	a, _ := parseAnswer(start.Body)
-	got = held{answer: a, call: old.ID, limit: old.OutputLimit, requestID: old.RequestID}
+	got = journaled{answer: a, call: old.ID, limit: old.OutputLimit, requestID: old.RequestID}
 	_, f = c.h.evaluate(c.paused, a)
 	if f == nil || c.goesOn(a) || old.Verdict == siding.VerdictNone && old.RequestHash == req.hash {
 		return got, true, nil
@@ -190,9 +190,9 @@ func (c *conversation) consider(start siding.CallStart, req request) (got held, 
 	c.rejected = append(c.rejected, old.ID)
 	c.judged = append(c.judged, siding.Judgement{Call: old.ID, Digest: c.h.digest, Cause: f.Cause})
 	if f.Cause == siding.CauseTruncated && old.OutputLimit >= c.limit {
-		return held{}, false, c.raise(old.OutputLimit)
+		return journaled{}, false, c.raise(old.OutputLimit)
 	}
-	return held{}, false, nil
+	return journaled{}, false, nil
 }
 
 // busy waits for whoever is sending the same request. The time is the store's, so it is measured from the lease.

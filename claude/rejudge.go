@@ -26,7 +26,7 @@ func (h *Handler) Rejudge(ctx context.Context, m siding.Message, calls []siding.
 }
 
 // find gives the newest accepted answer; 0: none.
-func (h *Handler) find(ctx context.Context, p prompt, calls []siding.Call, paused []held) (siding.CallID, []byte, error) {
+func (h *Handler) find(ctx context.Context, p prompt, calls []siding.Call, paused []journaled) (siding.CallID, []byte, error) {
 	ask := h.build(p, h.c.MaxTokens).ask
 	for i := len(calls) - 1; i >= 0; i-- {
 		call := calls[i]
@@ -44,10 +44,10 @@ func (h *Handler) find(ctx context.Context, p prompt, calls []siding.Call, pause
 		if !whole {
 			continue
 		}
-		if a.StopReason == "pause_turn" && len(paused) < maxPauses {
+		if a.StopReason == "pause_turn" && len(a.Blocks) > 0 && len(paused) < maxPauses {
 			next := p
 			next.paused = append(append(next.paused[:0:0], p.paused...), a.Content)
-			id, result, err := h.find(ctx, next, calls, append(paused[:len(paused):len(paused)], held{answer: a, call: call.ID}))
+			id, result, err := h.find(ctx, next, calls, append(paused[:len(paused):len(paused)], journaled{answer: a, call: call.ID}))
 			if err != nil || id != 0 {
 				return id, result, err
 			}
