@@ -11,5 +11,7 @@ func groups() []group {
 		{"money", moneyCases()},
 		{"manifest", manifestCases()},
 		{"operator", operatorCases()},
+		{"race", raceCases()},
+		{"fault", faultCases()},
 	}
 }

@@ -21,18 +21,19 @@ type Harness struct {
 type Options struct {
 	// Clock is to be the store's wall clock.
 	Clock func() time.Time
-	// Hook is to be called in every write: at each [Point], with the name of the method, in any spelling that keeps its
-	// letters (StartCall, startcall, start-call). An error must fail the write there, and come back from the method. The
-	// suite may change what it does while the store is open.
+	// Hook is to be called in every write, at each Point, with the name of the method in any spelling that keeps its
+	// letters (StartCall, startcall, start-call); at the points around a commit, which may be of many writes at once, with
+	// that or with "group". An error must fail the write there, and come back from the method. What the hook does changes
+	// while the store is open.
 	Hook func(point, op string) error
 }
 
 // The points of a write at which a hook is called.
 const (
-	PointBefore  = "before"  // nothing has been done yet
-	PointWritten = "written" // the changes of this method are made, but not kept
-	PointCommit  = "commit"  // they, and those of others that are committed with them, are about to be kept
-	PointReply   = "reply"   // they are durable; only the answer gets lost
+	PointBefore       = "before"        // nothing has been written yet
+	PointAfter        = "after"         // the method's changes are made, but not kept: an error undoes them alone
+	PointBeforeCommit = "before-commit" // they are about to be kept, perhaps with those of others: an error undoes all
+	PointAfterCommit  = "after-commit"  // they are durable; only the answers get lost
 )
 
 // Data is what several processes may open at once. Where an ability is nil, the cases that need it are skipped.
