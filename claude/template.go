@@ -25,6 +25,21 @@ const (
 // lenient are the functions that take a missing field as an argument.
 var lenient = map[string]bool{"opt": true, "and": true, "or": true, "not": true, funcField: true, funcNeed: true, funcPrint: true}
 
+// checkBefore gives the check that a function's arguments go through, or "" for none: what makes text of them needs what
+// can be printed.
+func checkBefore(cmd *parse.CommandNode) string {
+	id, ok := cmd.Args[0].(*parse.IdentifierNode)
+	switch {
+	case ok && lenient[id.Ident]:
+		return ""
+	case ok && formatting[id.Ident]:
+		return funcPrint
+	}
+	return funcNeed
+}
+
+var formatting = map[string]bool{"print": true, "printf": true, "println": true, "html": true, "js": true, "urlquery": true}
+
 // errMissing is the template's complaint about the record; its text says which field.
 type errMissing struct{ text string }
 
@@ -65,13 +80,24 @@ func render(t *template.Template, record any) (string, *siding.Failure) {
 	case errors.As(err, &missing):
 		return "", bodyFault(siding.CauseTemplate, "the prompt cannot be made: %s", missing.text)
 	case err != nil:
-		return "", bodyFault(siding.CauseTemplate, "the prompt cannot be made: %s", cut(strings.TrimPrefix(err.Error(), "template: "), 1024))
+		return "", bodyFault(siding.CauseTemplate, "the prompt cannot be made: %s", cut(execError(err), 1024))
 	}
 	text := out.String()
 	if !utf8.ValidString(text) {
 		return "", bodyFault(siding.CauseTemplate, "the prompt cannot be made: the template cuts a character in two")
 	}
 	return text, nil
+}
+
+// execError gives the place and the complaint of the template package, without the rewritten expression between them.
+func execError(err error) string {
+	text := strings.TrimPrefix(err.Error(), "template: ")
+	place, _, ok := strings.Cut(text, ": executing ")
+	end := strings.LastIndex(text, ">: ")
+	if !ok || end < 0 {
+		return text
+	}
+	return place + ": " + text[end+len(">: "):]
 }
 
 // limitedBuffer refuses to grow beyond what a request may have.
@@ -190,29 +216,26 @@ func rewritePipe(p *parse.PipeNode) {
 	var cmds []*parse.CommandNode
 	for i, cmd := range p.Cmds {
 		text := cmd.String()
-		strict := !isLenient(cmd)
+		check := checkBefore(cmd)
 		for j, arg := range cmd.Args {
 			name := arg.String()
 			value, changed := rewriteValue(arg)
 			if !changed {
 				continue
 			}
-			if strict && j > 0 {
-				value = nested(arg.Position(), call(arg.Position(), funcNeed, literal(arg.Position(), name), value))
+			if check != "" && j > 0 {
+				value = nested(arg.Position(), call(arg.Position(), check, literal(arg.Position(), name), value))
 			}
 			cmd.Args[j] = value
 		}
 		cmds = append(cmds, cmd)
-		if i+1 < len(p.Cmds) && !isLenient(p.Cmds[i+1]) {
-			cmds = append(cmds, call(cmd.Pos, funcNeed, literal(cmd.Pos, text)))
+		if i+1 < len(p.Cmds) {
+			if check := checkBefore(p.Cmds[i+1]); check != "" {
+				cmds = append(cmds, call(cmd.Pos, check, literal(cmd.Pos, text)))
+			}
 		}
 	}
 	p.Cmds = cmds
-}
-
-func isLenient(cmd *parse.CommandNode) bool {
-	id, ok := cmd.Args[0].(*parse.IdentifierNode)
-	return ok && lenient[id.Ident]
 }
 
 // rewriteValue gives the node that looks a value up. false: the node is a literal or a function.
