@@ -24,9 +24,12 @@ const (
 // generate returns a value as compact JSON, and whether it fits the schema.
 func generate(schema json.RawMessage, prompt string) (text string, fits bool) {
 	for again := range tries {
-		root, _ := parseOrdered(schema).(*ordered)
+		root, ok := parseOrdered(schema).(*ordered)
+		if !ok {
+			root = newOrdered() // the schema true
+		}
 		g := generator{muse: newMuse(prompt, again), root: root}
-		text = string(encode(g.value("", any(root))))
+		text = string(encode(g.value("", root)))
 		if fitsSchema(schema, text) {
 			return text, true
 		}
