@@ -37,6 +37,13 @@ func (c *clock) tick() int64 {
 	return now
 }
 
+// peek gives the time without moving it: for looking, not for deciding.
+func (c *clock) peek() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return max(c.last, c.wall().UnixMicro()+c.offset)
+}
+
 // state gives what is to be stored.
 func (c *clock) state() (last, offset int64) {
 	c.mu.Lock()

@@ -67,7 +67,7 @@ func (t *tx) leaseOne(c *claim, m *stored) error {
 			return err
 		}
 	}
-	if m.hasInput {
+	if m.hasSource {
 		if d.Source, err = sourceOf(t.conn, m); err != nil {
 			return err
 		}

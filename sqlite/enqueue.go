@@ -71,7 +71,7 @@ type incoming struct {
 
 func receive(m *siding.NewMessage, member bool) incoming {
 	in := incoming{id: m.ID, source: m.Source, content: content{
-		hash: sha256.Sum256(m.Body), contentType: siding.Scrub(m.ContentType, 256), body: m.Body, notBefore: m.NotBefore,
+		hash: sha256.Sum256(m.Body), contentType: siding.Scrub(m.ContentType, siding.MaxHeader), body: m.Body, notBefore: m.NotBefore,
 		expiresAt: m.ExpiresAt, priority: m.Priority, fairnessKey: siding.Scrub(m.FairnessKey, siding.MaxHeader),
 	}}
 	if in.body == nil {
@@ -89,9 +89,10 @@ func receive(m *siding.NewMessage, member bool) incoming {
 		in.headers, in.err = string(text), err
 	}
 	in.setDead(m.Dead)
+	if m.Source != nil {
+		in.ordinal = m.Source.Ordinal
+	}
 	switch {
-	case member && m.Source == nil:
-		in.err = errNoSource
 	case member && m.ID == "": // it gets one from its bytes
 	default:
 		if err := siding.CheckID(m.ID); err != nil {
@@ -184,6 +185,9 @@ func (t *tx) insertMessage(q int64, input siding.InputID, in incoming) (placed, 
 	if err == nil && in.failure != nil {
 		err = t.setError(id, in.failure)
 	}
+	if err == nil && input == 0 && in.source != nil {
+		err = t.setOrigin(id, in)
+	}
 	t.appear(q, st)
 	return placed{message: id, standing: st}, err
 }
@@ -193,7 +197,7 @@ func (t *tx) from(notBefore time.Time) int64 {
 	if notBefore.IsZero() {
 		return t.now
 	}
-	return max(t.now, notBefore.UnixMicro())
+	return max(t.now, roundUp(notBefore).UnixMicro())
 }
 
 // enqueueKnown compares a message with the one that has its ID.

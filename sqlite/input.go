@@ -157,6 +157,13 @@ func (t *tx) dropInput(id int64) (more bool, err error) {
 
 // enqueueMember takes in one record of an input and makes it a member.
 func (t *tx) enqueueMember(q int64, o siding.EnqueueOptions, in incoming) (siding.Enqueued, error) {
+	if in.source == nil { // it stands after all others
+		next, err := t.number("SELECT max(ordinal) + 1 FROM members WHERE input = ?", int64(o.Input))
+		if err != nil {
+			return siding.Enqueued{}, err
+		}
+		in.source = &siding.Source{Ordinal: next}
+	}
 	if again, ok, err := t.enqueuedBefore(o.Input, in); ok || err != nil {
 		return again, err
 	}

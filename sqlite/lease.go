@@ -46,6 +46,11 @@ func (t *tx) lease(r siding.LeaseRequest) (siding.Leased, error) {
 	if q == 0 {
 		return c.out, nil
 	}
+	if r.Input != 0 {
+		if _, err := inputQueue(t.conn, r.Input); err != nil {
+			return c.out, err
+		}
+	}
 	if err := t.sweep(c); err != nil {
 		return c.out, err
 	}
@@ -112,10 +117,10 @@ const (
 const leaseColumns = "SELECT " + messageColumns + ", " + bodyColumns
 
 var (
-	topOf        = "SELECT m.priority, m.available_at" + readyOf + topPriority
-	topOfInput   = "SELECT m.priority, m.available_at" + readyOfInput + topPriority
-	dueOf        = leaseColumns + withBody(readyOf) + dueAtPriority
-	dueOfInput   = leaseColumns + withBody(readyOfInput) + dueAtPriority
+	topOf      = "SELECT m.priority, m.available_at" + readyOf + topPriority
+	topOfInput = "SELECT m.priority, m.available_at" + readyOfInput + topPriority
+	dueOf      = leaseColumns + withBody(readyOf) + dueAtPriority
+	dueOfInput = leaseColumns + withBody(readyOfInput) + dueAtPriority
 )
 
 func withBody(from string) string {

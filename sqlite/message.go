@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,7 +13,8 @@ import (
 type stored struct {
 	siding.Message
 	id, queue      int64
-	hasInput       bool
+	hasInput       bool // an input has enqueued it
+	hasSource      bool
 	input, ordinal int64
 	nonce          int64
 	leaseStarted   time.Time
@@ -37,7 +37,7 @@ const messageWidth = 29
 // message reads [messageColumns] from the first column on. The queue's name, the body and the last error are not there.
 func (r *row) message() stored {
 	m := stored{
-		id: r.int(0), queue: r.int(1), cause: r.str(17), fingerprint: r.str(18), hasInput: !r.null(21), input: r.int(21),
+		id: r.int(0), queue: r.int(1), cause: r.str(17), fingerprint: r.str(18), hasInput: !r.null(21), input: r.int(21), hasSource: !r.null(22),
 		ordinal: r.int(22), nonce: r.int(23), leaseStarted: r.time(24), leasedUntil: r.time(25), worker: r.str(26),
 		process: r.int(27), pending: r.bool(28),
 	}
@@ -81,12 +81,17 @@ func (r *row) lastError(i int) *siding.LastError {
 	if r.null(i) {
 		return nil
 	}
+	return r.lastErrorOf(siding.Outcome(r.str(i)), i+1)
+}
+
+// lastErrorOf reads cause, fingerprint, text, status, request ID and offset from column i on.
+func (r *row) lastErrorOf(outcome siding.Outcome, i int) *siding.LastError {
 	e := &siding.LastError{
-		Outcome: siding.Outcome(r.str(i)), Cause: siding.Cause(r.str(i + 1)), Fingerprint: r.str(i + 2), Text: r.str(i + 3),
-		Status: int(r.int(i + 4)), RequestID: r.str(i + 5),
+		Outcome: outcome, Cause: siding.Cause(r.str(i)), Fingerprint: r.str(i + 1), Text: r.str(i + 2), Status: int(r.int(i + 3)),
+		RequestID: r.str(i + 4),
 	}
-	if !r.null(i + 6) {
-		at := r.int(i + 6)
+	if !r.null(i + 5) {
+		at := r.int(i + 5)
 		e.FaultOffset = &at
 	}
 	return e
@@ -155,5 +160,3 @@ func (r *row) coded(i int) []byte {
 }
 
 const defaultContentType = "application/json"
-
-var errNoSource = errors.New("a member of an input needs to say where it stands in it (NewMessage.Source)")

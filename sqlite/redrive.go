@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -19,6 +20,7 @@ func (s *Store) Redrive(ctx context.Context, queue string, ids ...string) ([]err
 
 // Discard gives messages up; see [siding.Operator].
 func (s *Store) Discard(ctx context.Context, queue, reason string, ids ...string) ([]error, error) {
+	reason = cmp.Or(siding.Scrub(reason, siding.MaxHeader), "no reason given")
 	return s.each(ctx, "discard", queue, ids, func(t *tx, m *stored) error {
 		switch m.State {
 		case siding.StateReady, siding.StateLeased, siding.StateDead:

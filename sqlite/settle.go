@@ -34,6 +34,7 @@ func (s *Store) Settle(ctx context.Context, list ...siding.Settlement) ([]siding
 }
 
 func (t *tx) settle(s siding.Settlement) (siding.Settled, error) {
+	s.Digest = siding.Scrub(s.Digest, siding.MaxHeader)
 	if s.Failure == nil {
 		settled, ok, err := t.done(s)
 		if ok || err != nil {
@@ -97,7 +98,10 @@ func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
 	if e != nil {
 		e.Outcome = d.Outcome
 	}
-	m.State, m.Attempt, m.Gray, m.Waits, m.Interruptions, m.Suspect = d.State, d.Attempt, d.Gray, d.Waits, d.Interruptions, d.Suspect
+	d.AvailableAt = roundUp(d.AvailableAt)
+	// An interruption says nothing of the message: it leaves a suspicion as it was.
+	m.Suspect = d.Suspect || m.Suspect && d.Outcome == siding.OutcomeInterrupted
+	m.State, m.Attempt, m.Gray, m.Waits, m.Interruptions = d.State, d.Attempt, d.Gray, d.Waits, d.Interruptions
 	var deadAt, reason, digest any
 	switch d.State {
 	case siding.StateDead:
@@ -120,7 +124,7 @@ func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
 	err := t.guarded(`UPDATE messages SET state = ?, tried = ?, available_at = ?, attempt = ?, gray = ?, waits = ?,
 		interruptions = ?, suspect = ?, lease_nonce = 0, dead_at = ?, reason = ?, cause = ?, fingerprint = ?, digest = ?
 		WHERE id = ? AND state = 'leased' AND lease_nonce = ?`,
-		string(d.State), d.Attempt > 0, micros(at), d.Attempt, d.Gray, d.Waits, d.Interruptions, d.Suspect, deadAt, reason,
+		string(d.State), d.Attempt > 0, micros(at), d.Attempt, d.Gray, d.Waits, d.Interruptions, m.Suspect, deadAt, reason,
 		text(m.cause), text(m.fingerprint), digest, m.id, m.nonce)
 	if err != nil {
 		return d, err

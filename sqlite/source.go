@@ -13,10 +13,10 @@ func (r *row) source(i int) siding.Source {
 	return siding.Source{Ordinal: r.int(i), File: r.str(i + 1), Line: r.int(i + 2), Offset: r.int(i + 3), SourceHash: r.hash(i + 4)}
 }
 
-// sourceOf tells where a message came from: its place in the input that enqueued it last, or what is left of that. nil
-// when no input ever did.
+// sourceOf tells where a message came from: its place in the input that enqueued it last, or what was kept apart from any
+// input. nil when nobody said.
 func sourceOf(c *conn, m *stored) (*siding.Source, error) {
-	if !m.hasInput {
+	if !m.hasSource {
 		return nil, nil
 	}
 	var src siding.Source
@@ -29,4 +29,15 @@ func sourceOf(c *conn, m *stored) (*siding.Source, error) {
 		return nil, err
 	}
 	return &src, nil
+}
+
+// setOrigin keeps where a message came from that no input has enqueued.
+func (t *tx) setOrigin(message int64, in incoming) error {
+	file, err := t.file(in.source.File)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec("INSERT OR REPLACE INTO origins (message, ordinal, file, line, offset, source_hash) VALUES (?, ?, ?, ?, ?, ?)",
+		message, in.source.Ordinal, file, in.source.Line, in.source.Offset, in.source.SourceHash[:])
+	return err
 }

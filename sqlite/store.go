@@ -168,16 +168,22 @@ func writable(path string) error {
 // Info tells what the store is.
 func (s *Store) Info(context.Context) (siding.StoreInfo, error) { return s.info, nil }
 
-// Now gives the store's time.
+// Now gives the store's time. The time given out is kept, so that no other process gives out an earlier one, whatever
+// becomes of this one and of the machine's clock; a store that is open for reading gives it without keeping it.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	err := s.read(ctx, func(c *conn) error {
-		_, err := c.one(func(r *row) { s.clock.learn(r.int(0), r.int(1)) }, "SELECT clock_last, clock_offset FROM meta")
-		return err
+	var now int64
+	if s.opts.ReadOnly {
+		err := s.read(ctx, func(*conn) error { now = s.clock.tick(); return nil })
+		return fromMicros(now), err
+	}
+	err := s.write(ctx, "now", 0, func(t *tx) error {
+		now, t.wrote = t.now, true
+		return nil
 	})
 	if err != nil {
 		return time.Time{}, err
 	}
-	return fromMicros(s.clock.tick()), nil
+	return fromMicros(now), nil
 }
 
 // Close ends the process's registration and frees the store. What it has leased, and the calls it has started, are

@@ -61,7 +61,7 @@ CREATE TABLE messages (
   fingerprint   TEXT,                        -- of the last error
   digest        TEXT,                        -- when done: the recipe digest under which it was answered
   input         INTEGER,                     -- the input generation that enqueued it last; NULL: none ever did
-  ordinal       INTEGER,                     -- its place there
+  ordinal       INTEGER,                     -- its place there, or in the file that its producer named; NULL: nobody said
   fairness_key  TEXT
 ) STRICT;
 CREATE UNIQUE INDEX messages_event ON messages (queue, event_id);
@@ -275,7 +275,7 @@ CREATE TABLE members (
 CREATE INDEX members_message ON members (message);
 CREATE INDEX members_equal ON members (input, coalesce(source_hash, hash), nth) WHERE nth IS NOT NULL;
 
--- Where a message came from, once the generation that enqueued it last has been dropped.
+-- Where a message came from, when it was not enqueued by an input, or when that generation has been dropped.
 CREATE TABLE origins (
   message     INTEGER PRIMARY KEY,
   ordinal     INTEGER NOT NULL,
