@@ -3,6 +3,7 @@ package claudesim_test
 import (
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"syscall"
 	"testing"
@@ -91,7 +92,9 @@ faults:
 		require.Equal(t, 10*time.Second+time.Duration(m.Usage.Output)*100*time.Millisecond, time.Since(begun))
 
 		begun = time.Now()
-		require.ErrorContains(t, w.post(ask("it hangs")).err, "Client.Timeout")
+		var late *url.Error
+		require.ErrorAs(t, w.post(ask("it hangs")).err, &late)
+		require.True(t, late.Timeout())
 		require.Equal(t, 5*time.Minute, time.Since(begun))
 
 		require.Equal(t, 200, status(t, w.post(ask("one"))))
