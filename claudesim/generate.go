@@ -23,14 +23,14 @@ const (
 
 // generate returns a value as compact JSON, and whether it fits the schema.
 func generate(schema json.RawMessage, prompt string) (text string, fits bool) {
+	known, err := compileSchema(schema)
+	if err != nil {
+		return "{}", false
+	}
 	for again := range tries {
-		root, ok := parseOrdered(schema).(*ordered)
-		if !ok {
-			root = newOrdered() // the schema true
-		}
-		g := generator{muse: newMuse(prompt, again), root: root}
-		text = string(encode(g.value("", root)))
-		if fitsSchema(schema, text) {
+		g := generator{muse: newMuse(prompt, again), root: known.root}
+		text = string(encode(g.value("", known.root)))
+		if known.fits(text) {
 			return text, true
 		}
 	}
