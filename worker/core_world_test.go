@@ -28,13 +28,15 @@ type world struct {
 	finished bool
 	err      error
 
-	running map[int64]cmdStart
-	order   []int64                   // of running
-	open    map[siding.LeaseToken]int // leased and not settled: how often it was handed over
-	closed  map[siding.LeaseToken]bool
-	tokens  int64
-	begun   int // handed over
-	ended   int // settled
+	running  map[int64]cmdStart
+	order    []int64                   // of running
+	open     map[siding.LeaseToken]int // leased and not settled: how often it was handed over
+	closed   map[siding.LeaseToken]bool
+	tokens   int64
+	extended map[siding.LeaseToken]time.Duration // when last
+	faults   map[string]time.Duration            // of an operation, when last
+	begun    int                                 // handed over
+	ended    int                                 // settled
 }
 
 // newWorld gives a world; ends says whether faults may end the run.
@@ -56,6 +58,7 @@ func newWorld(t *rapid.T, ends bool) *world {
 	return &world{
 		t: t, cfg: cfg, holds: ends, core: newCore(cfg, 1), timer: forever,
 		running: map[int64]cmdStart{}, open: map[siding.LeaseToken]int{}, closed: map[siding.LeaseToken]bool{},
+		extended: map[siding.LeaseToken]time.Duration{}, faults: map[string]time.Duration{},
 	}
 }
 
@@ -91,6 +94,7 @@ func (w *world) check(cmd command, last bool) {
 		if w.core.stop.asked {
 			w.t.Fatal("leases while it stops")
 		}
+		w.notAfterFault("lease")
 		w.lease = &cmd
 	case cmdStart:
 		if w.core.stop.asked {
@@ -120,6 +124,12 @@ func (w *world) check(cmd command, last bool) {
 		if w.extend != nil || len(cmd.tokens) == 0 {
 			w.t.Fatal("two extensions at once, or an empty one")
 		}
+		for _, token := range cmd.tokens {
+			if at, ok := w.extended[token]; ok && at == w.now {
+				w.t.Fatalf("the lease %v is extended twice at one time", token)
+			}
+			w.extended[token] = w.now
+		}
 		w.extend = &cmd
 	case cmdSettle:
 		if w.settle != nil || len(cmd.settlements) == 0 {
@@ -130,6 +140,7 @@ func (w *world) check(cmd command, last bool) {
 				w.t.Fatalf("%v is settled although it is not open (settled before: %v)", s.Token, w.closed[s.Token])
 			}
 		}
+		w.notAfterFault("settle")
 		w.settle = &cmd
 	case cmdReap:
 		if w.reap {
@@ -149,6 +160,13 @@ func (w *world) check(cmd command, last bool) {
 	}
 }
 
+// notAfterFault checks that an operation that has failed is not repeated without a rest.
+func (w *world) notAfterFault(op string) {
+	if at, ok := w.faults[op]; ok && at == w.now {
+		w.t.Fatalf("%s is repeated at once after an error", op)
+	}
+}
+
 func (w *world) storeError(label string) error {
 	return rapid.SampledFrom([]error{nil, nil, nil, nil, nil, siding.ErrDiskFull, errOdd}).Draw(w.t, label)
 }
@@ -157,6 +175,7 @@ func (w *world) answerLease() {
 	request := w.lease.request
 	w.lease = nil
 	if err := w.storeError("lease error"); err != nil {
+		w.faults["lease"] = w.now
 		w.step(newsLeased{err: err})
 		return
 	}
@@ -215,6 +234,7 @@ func (w *world) answerSettle() {
 	cmd := w.settle
 	w.settle = nil
 	if err := w.storeError("settle error"); err != nil {
+		w.faults["settle"] = w.now
 		w.step(newsSettled{err: err})
 		return
 	}

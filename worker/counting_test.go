@@ -87,7 +87,7 @@ func TestAKilledWorkerSpendsNothingEvenWithoutRetries(t *testing.T) {
 		f.store.Kill()
 		err := <-end
 		require.ErrorIs(t, err, siding.ErrClosed)
-		f.store = f.store.Another()
+		f.reopen()
 		c := newCalls()
 		f.drain(worker.Config{Policy: exact(0), Handler: handler(func(ctx context.Context, d *siding.Delivery) error {
 			c.add(d)

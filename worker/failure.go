@@ -30,6 +30,9 @@ func failureOf(err error) *siding.Failure {
 	}
 	f := *siding.FailureOf(err)
 	text := (&siding.Failure{Err: err}).Error() // the whole of it, also what stands around the failure
+	if text == "" {
+		text = "the handler gave no reason"
+	}
 	f.Err = &frozen{siding.Scrub(text, siding.MaxErrorText), err}
 	return &f
 }

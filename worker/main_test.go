@@ -22,44 +22,84 @@ const queue = "jobs"
 
 var errPoison = errors.New("cannot be done")
 
-// fix is a store with what a test needs around it. hook may fail the store's writes; see [memory.Options].
+// fix is a store with what a test needs around it.
 type fix struct {
 	*testing.T
 	store *memory.Store
-
-	mu   sync.Mutex
-	hook func(point, op string) error
+	gate  *gate // to the store, for the worker
 }
 
 func setup(t *testing.T) *fix {
-	f := &fix{T: t}
-	f.store = memory.Open(memory.Options{Hook: func(point, op string) error {
-		f.mu.Lock()
-		hook := f.hook
-		f.mu.Unlock()
-		if hook == nil {
-			return nil
-		}
-		return hook(point, op)
-	}})
-	t.Cleanup(func() { _ = f.store.Close() })
-	return f
+	store := memory.Open(memory.Options{})
+	t.Cleanup(func() { _ = store.Close() })
+	return &fix{t, store, &gate{Queue: store}}
 }
 
-func (f *fix) setHook(hook func(point, op string) error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.hook = hook
+// gate is the way to a store, on which a test may lie in wait: before sees each operation on its way there and may
+// refuse it, reply sees it on its way back and may lose the answer.
+type gate struct {
+	siding.Queue
+
+	mu            sync.Mutex
+	before, reply func(op string) error
 }
 
-// fail makes an operation fail with err before anything is done; nil mends it.
-func (f *fix) fail(op string, err error) {
-	f.setHook(func(point, o string) error {
-		if point == "before" && o == op {
+// fail makes an operation fail with err, before anything is done; nil mends it. An empty op means every one.
+func (g *gate) fail(op string, err error) {
+	g.set(func(o string) error {
+		if op == "" || o == op {
 			return err
 		}
 		return nil
-	})
+	}, nil)
+}
+
+func (g *gate) set(before, reply func(op string) error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.before, g.reply = before, reply
+}
+
+func through[T any](g *gate, op string, do func() (T, error)) (T, error) {
+	g.mu.Lock()
+	before, reply := g.before, g.reply
+	g.mu.Unlock()
+	var none T
+	if before != nil {
+		if err := before(op); err != nil {
+			return none, err
+		}
+	}
+	got, err := do()
+	if err == nil && reply != nil {
+		err = reply(op)
+	}
+	if err != nil {
+		return none, err
+	}
+	return got, nil
+}
+
+func (g *gate) Lease(ctx context.Context, r siding.LeaseRequest) (siding.Leased, error) {
+	return through(g, "Lease", func() (siding.Leased, error) { return g.Queue.Lease(ctx, r) })
+}
+
+func (g *gate) Extend(ctx context.Context, d time.Duration, tokens ...siding.LeaseToken) ([]error, error) {
+	return through(g, "Extend", func() ([]error, error) { return g.Queue.Extend(ctx, d, tokens...) })
+}
+
+func (g *gate) Settle(ctx context.Context, s ...siding.Settlement) ([]siding.Settled, error) {
+	return through(g, "Settle", func() ([]siding.Settled, error) { return g.Queue.Settle(ctx, s...) })
+}
+
+func (g *gate) Reap(ctx context.Context) (int, error) {
+	return through(g, "Reap", func() (int, error) { return g.Queue.Reap(ctx) })
+}
+
+// reopen goes on with the same data in another process.
+func (f *fix) reopen() {
+	f.store = f.store.Another()
+	f.gate = &gate{Queue: f.store}
 }
 
 func (f *fix) put(ids ...string) {
@@ -109,7 +149,7 @@ func (f *fix) sound() {
 func (f *fix) worker(cfg worker.Config) *worker.Worker {
 	f.Helper()
 	cfg.Queue, cfg.Drain = queue, true
-	w, err := worker.New(f.store, cfg)
+	w, err := worker.New(f.gate, cfg)
 	require.NoError(f, err)
 	return w
 }
@@ -138,7 +178,7 @@ func handler(f func(ctx context.Context, d *siding.Delivery) error) siding.Handl
 	return siding.HandlerFunc(f)
 }
 
-// log counts calls of a handler by message, and when they began.
+// calls counts calls of a handler by message, and when they began.
 type calls struct {
 	mu    sync.Mutex
 	start time.Time
