@@ -66,8 +66,11 @@ func handlerPanic(text string) *siding.Failure {
 
 // panicText formats a panic's value, which may panic while it does so.
 func panicText(value any) (text string) {
-	text = fmt.Sprintf("a value of type %T that cannot be formatted", value)
-	defer func() { _ = recover() }()
+	defer func() {
+		if recover() != nil {
+			text = fmt.Sprintf("a value of type %T that cannot be formatted", value)
+		}
+	}()
 	return fmt.Sprint(value)
 }
 

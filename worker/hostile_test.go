@@ -57,7 +57,7 @@ func TestEveryFailureIsRecordedWhateverItContains(t *testing.T) {
 		"a panic with megabytes":      func() error { panic(long) },
 		"a panic that cannot be told": func() error { panic(nasty{}) },
 		"a panic that ends":           func() error { panic(nasty{"goexit"}) },
-		"a nil dereference":           func() error { var d *siding.Delivery; return errors.New(d.ID) },
+		"a nil dereference":           func() error { var d *siding.Delivery; return errors.New(d.ID) }, //nolint:govet // on purpose
 		"a deep stack":                func() error { return deep(10_000) },
 		"an ended goroutine":          func() error { runtime.Goexit(); return nil },
 	} {
@@ -147,18 +147,25 @@ func TestAMessageWithoutABodyAndOneThatIsNotTextReachTheHandlerAsTheyAre(t *test
 	})
 }
 
-func TestAnInterruptionIsForTheWorkerToSay(t *testing.T) {
+// Without the worker's cancel, an uncounted interruption would go on for ever: it is counted, and costs no attempt.
+func TestAnInterruptionThatTheWorkerKnowsNothingOfIsBounded(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := setup(t)
-		f.put("a")
-		c := newCalls()
-		f.drain(worker.Config{Policy: exact(1), Handler: handler(func(ctx context.Context, d *siding.Delivery) error {
-			c.add(d)
-			return &siding.Failure{Outcome: siding.OutcomeInterrupted, Cause: siding.CauseShutdown}
-		})})
-		require.Equal(t, 2, c.of("a"))
-	})
+	for _, cause := range []siding.Cause{siding.CauseShutdown, siding.CauseHostRestart, siding.CauseWorkerCrash, siding.CauseLeaseLost} {
+		synctest.Test(t, func(t *testing.T) {
+			f := setup(t)
+			f.put("a")
+			c := newCalls()
+			f.drain(worker.Config{Policy: exact(1), Handler: handler(func(ctx context.Context, d *siding.Delivery) error {
+				c.add(d)
+				return &siding.Failure{Outcome: siding.OutcomeInterrupted, Cause: cause}
+			})})
+			require.Equal(t, 10, c.of("a"))
+			r := f.get("a")
+			require.Equal(t, siding.ReasonInterruptionsExhausted, r.Reason)
+			require.Zero(t, r.Attempt)
+			require.False(t, r.Suspect)
+		})
+	}
 }
 
 func TestAHandlersOwnTimeoutIsATimeout(t *testing.T) {

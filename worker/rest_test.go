@@ -74,6 +74,25 @@ func TestWithoutATimeTheRestsDoubleUpToFifteenSeconds(t *testing.T) {
 	})
 }
 
+// Without a scope it is nobody else's affair, for instance the same request under way from another process.
+func TestAHeldMessageWithoutAScopeWaitsAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := setup(t)
+		f.many(10)
+		c := newCalls()
+		f.drain(worker.Config{Concurrency: 1, Policy: exact(0), Handler: handler(func(ctx context.Context, d *siding.Delivery) error {
+			if c.add(d) == 1 && d.ID == "m0" {
+				return &siding.Failure{Outcome: siding.OutcomeHeld, Cause: siding.CauseTimeout, RetryAfter: time.Minute, NoCall: true}
+			}
+			return nil
+		})})
+		want := make([]time.Duration, 11)
+		want[10] = time.Minute
+		require.Equal(t, want, c.whole())
+	})
+}
+
 func TestTheLargestRequestedRestCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

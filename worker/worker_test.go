@@ -23,7 +23,8 @@ func TestAWorkerDrainsItsQueue(t *testing.T) {
 		f.drain(worker.Config{Concurrency: 7, Digest: "d1", Name: "me", Handler: resultHandler(func(ctx context.Context, d *siding.Delivery) (siding.Result, error) {
 			n := running.Add(1)
 			defer running.Add(-1)
-			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+			for old := most.Load(); n > old; old = most.Load() {
+				most.CompareAndSwap(old, n)
 			}
 			c.add(d)
 			time.Sleep(time.Second)
