@@ -45,11 +45,11 @@ func ExampleWorker_Run() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println(m.ID, m.State, m.Reason)
+		fmt.Println(m.ID, m.State, "after", m.Attempt, "failures")
 	}
 	// Output:
-	// evt-1 done
-	// evt-2 dead poison
+	// evt-1 done after 0 failures
+	// evt-2 dead after 1 failures
 }
 
 // Stop gracefully at the first SIGINT or SIGTERM, at once at the second.
@@ -139,8 +139,7 @@ func ExampleConfig_observe() {
 	if err != nil {
 		panic(err)
 	}
-	var held *worker.HeldError
-	if errors.As(w.Run(ctx), &held) {
+	if held, ok := errors.AsType[*worker.HeldError](w.Run(ctx)); ok {
 		fmt.Println(held)
 	}
 	// Output:
