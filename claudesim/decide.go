@@ -221,21 +221,19 @@ func (s *Server) faulted(q *request, base *reply, at moment, now time.Time, ordi
 			r = samples["prefill"].reply(time.Time{})
 		}
 	}
-	for _, rule := range s.plan.rules {
-		if !rule.takes(q, ordinal, at, s.plan.profile.Seed) {
-			continue
-		}
-		if rule.Do.replaces() {
-			return rule, s.plan.replacement(rule.Do, r, now)
-		}
-		reshape(q, r, rule.Do)
-		r.charge(rule.Do)
-		if r.answer != nil && r.answer.stop == stopPause && len(r.answer.blocks) > 0 && len(s.paused) < maxCached {
-			s.paused[r.answer.blocks[0].text] = true
-		}
-		return rule, r
+	rule := s.plan.pick(q, ordinal, at)
+	if rule == nil {
+		return nil, r
 	}
-	return nil, r
+	if rule.Do.replaces() {
+		return rule, s.plan.replacement(rule.Do, r, now)
+	}
+	reshape(q, r, rule.Do)
+	r.charge(rule.Do)
+	if a := r.answer; a != nil && a.stop == stopPause && len(a.blocks) > 0 && len(s.paused) < maxCached {
+		s.paused[a.blocks[0].text] = true
+	}
+	return rule, r
 }
 
 // requestID is unique for each call of a server.

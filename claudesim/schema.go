@@ -38,6 +38,13 @@ func compileSchema(raw json.RawMessage) (*knownSchema, error) {
 	if found != nil {
 		return found, nil
 	}
+	root, ok := parseOrdered(raw).(*ordered)
+	if !ok {
+		root = newOrdered() // the schema true
+	}
+	if !modest(root) {
+		return nil, errors.New("the schema has a number that is too large")
+	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, err
@@ -52,10 +59,6 @@ func compileSchema(raw json.RawMessage) (*knownSchema, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, ok := parseOrdered(raw).(*ordered)
-	if !ok {
-		root = newOrdered() // the schema true
-	}
 	known := &knownSchema{Schema: schema, root: root, refusal: grammarRefusal(root)}
 	compiled.Lock()
 	defer compiled.Unlock()
@@ -64,6 +67,29 @@ func compileSchema(raw json.RawMessage) (*knownSchema, error) {
 	}
 	compiled.byText[string(raw)] = known
 	return known, nil
+}
+
+// modest says that every number has an exponent of at most three digits. The validator computes exactly, so that
+// 1e999999999 would take all memory.
+func modest(node any) bool {
+	switch n := node.(type) {
+	case json.Number:
+		_, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
+		return len(strings.TrimLeft(exponent, "+-0")) <= 3
+	case *ordered:
+		for _, v := range n.values {
+			if !modest(v) {
+				return false
+			}
+		}
+	case []any:
+		for _, v := range n {
+			if !modest(v) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // fits says whether a JSON text is valid under the schema.
