@@ -26,7 +26,7 @@ func enqueueCases() []testCase {
 		}},
 		{"each message of a batch is answered in its place and for itself", func(f *fixture) {
 			f.enqueue(msg("known"), msg("taken"))
-			out, err := f.store.Enqueue(f.ctx, queue, siding.EnqueueOptions{}, msg("first"), msg(""), msg("known"), other("taken"), msg("last"))
+			out, err := f.store.Enqueue(f.ctx, f.queue, siding.EnqueueOptions{}, msg("first"), msg(""), msg("known"), other("taken"), msg("last"))
 			require.NoError(f, err)
 			require.Len(f, out, 5)
 			for i, want := range []siding.EnqueueStatus{
@@ -43,7 +43,7 @@ func enqueueCases() []testCase {
 		{"no messages are no error", func(f *fixture) { f.enqueue() }},
 		{"an ID that cannot be used is refused", func(f *fixture) {
 			for _, id := range []string{"", "a\x00b", "a\nb", "\x1b[31m", "\xff", strings.Repeat("x", siding.MaxIDBytes+1)} {
-				out, err := f.store.Enqueue(f.ctx, queue, siding.EnqueueOptions{}, siding.NewMessage{ID: id})
+				out, err := f.store.Enqueue(f.ctx, f.queue, siding.EnqueueOptions{}, siding.NewMessage{ID: id})
 				require.NoError(f, err)
 				require.Equal(f, siding.EnqueueRefused, out[0].Status)
 				require.ErrorIs(f, out[0].Err, siding.ErrInvalidID)
@@ -59,7 +59,7 @@ func enqueueCases() []testCase {
 		}},
 		{"the same ID in two queues is two messages", func(f *fixture) {
 			f.enqueue(msg("a"))
-			out, err := f.store.Enqueue(f.ctx, "another", siding.EnqueueOptions{}, other("a"))
+			out, err := f.store.Enqueue(f.ctx, f.queue+"-another", siding.EnqueueOptions{}, other("a"))
 			require.NoError(f, err)
 			require.Equal(f, siding.EnqueueNew, out[0].Status)
 			require.Equal(f, `{"id":"a"}`, string(f.leaseOne().Body))
@@ -107,7 +107,7 @@ func enqueueCases() []testCase {
 			require.NoError(f, f.discard("discarded")[0])
 			for _, state := range siding.States() {
 				before := f.get(string(state))
-				out, err := f.store.Enqueue(f.ctx, queue, siding.EnqueueOptions{RedriveDead: true}, other(string(state)))
+				out, err := f.store.Enqueue(f.ctx, f.queue, siding.EnqueueOptions{RedriveDead: true}, other(string(state)))
 				require.NoError(f, err)
 				require.ErrorIs(f, out[0].Err, siding.ErrConflict, state)
 				require.Equal(f, siding.EnqueueRefused, out[0].Status)
@@ -211,14 +211,14 @@ func enqueueCases() []testCase {
 			f.dead("dead")
 			f.done(f.leased("done"), "1")
 			limit := siding.EnqueueOptions{MaxDepth: 2}
-			out, err := f.store.Enqueue(f.ctx, queue, limit, msg("a"), msg("b"), msg("c"), msg("a"))
+			out, err := f.store.Enqueue(f.ctx, f.queue, limit, msg("a"), msg("b"), msg("c"), msg("a"))
 			require.NoError(f, err)
 			require.NoError(f, out[0].Err)
 			require.NoError(f, out[1].Err)
 			require.ErrorIs(f, out[2].Err, siding.ErrFull)
 			require.Equal(f, siding.EnqueueUnchanged, out[3].Status)
 			d := f.lease(1)[0]
-			out, err = f.store.Enqueue(f.ctx, queue, limit, msg("c"))
+			out, err = f.store.Enqueue(f.ctx, f.queue, limit, msg("c"))
 			require.NoError(f, err)
 			require.ErrorIs(f, out[0].Err, siding.ErrFull, "a leased message is undone too")
 			f.done(d, "1")

@@ -38,23 +38,22 @@ func faultyWrites() []faultyWrite {
 		{"Enqueue", func(f *fixture) func(bool) error {
 			f.enqueue(msg("other"))
 			return func(bool) error {
-				out, err := f.store.Enqueue(f.ctx, queue, siding.EnqueueOptions{}, msg("a"), msg("b"))
+				out, err := f.store.Enqueue(f.ctx, f.queue, siding.EnqueueOptions{}, msg("a"), msg("b"))
 				if err != nil {
 					return err
 				}
 				return out[0].Err
 			}
-		}, func(f *fixture) any { return f.listedIDs(siding.Selection{}) }},
+		}, func(f *fixture) any { return f.listedIDs(siding.Selection{Queue: f.queue}) }},
 		{"Enqueue", func(f *fixture) func(bool) error { // into an input, with everything that can happen there
-			in := f.begin("key")
+			f.in = f.begin("key")
 			return func(bool) error {
-				_, err := f.store.Enqueue(f.ctx, queue, siding.EnqueueOptions{Input: in},
+				_, err := f.store.Enqueue(f.ctx, f.queue, siding.EnqueueOptions{Input: f.in},
 					record(0, "a", "1"), record(1, "a", "2"), record(2, "", "3"), record(3, "", "3"), record(4, "a", "1"))
 				return err
 			}
 		}, func(f *fixture) any {
-			in := f.inputs()[0]
-			return []any{f.listedIDs(siding.Selection{}), f.members(in, siding.MemberOptions{}), f.inputStats(in)}
+			return []any{f.listedIDs(siding.Selection{Queue: f.queue}), f.members(f.in, siding.MemberOptions{}), f.inputStats(f.in)}
 		}},
 		{"Lease", func(f *fixture) func(bool) error {
 			f.enqueue(msg("a"))
@@ -122,30 +121,30 @@ func faultyWrites() []faultyWrite {
 		{"Redrive", func(f *fixture) func(bool) error {
 			f.dead("a")
 			return func(repeated bool) error {
-				errs, err := f.store.Redrive(f.ctx, queue, "a")
+				errs, err := f.store.Redrive(f.ctx, f.queue, "a")
 				return first(errs, err, siding.ErrWrongState, repeated)
 			}
 		}, message},
 		{"Discard", func(f *fixture) func(bool) error {
 			f.leased("a")
 			return func(repeated bool) error {
-				errs, err := f.store.Discard(f.ctx, queue, "why", "a")
+				errs, err := f.store.Discard(f.ctx, f.queue, "why", "a")
 				return first(errs, err, siding.ErrWrongState, repeated)
 			}
 		}, message},
 		{"BeginInput", func(f *fixture) func(bool) error {
-			f.enqueue(msg("other"))
+			f.in = f.begin("other key")
 			return func(bool) error {
-				_, err := f.store.BeginInput(f.ctx, queue, "key")
+				_, err := f.store.BeginInput(f.ctx, f.queue, "key")
 				return err
 			}
-		}, func(f *fixture) any { return f.inputs() }},
+		}, func(f *fixture) any { return f.later(f.in) }},
 		{"SealInput", func(f *fixture) func(bool) error {
 			in := f.begin("key")
 			f.read(in, record(0, "a", "1"))
 			return func(bool) error { return f.store.SealInput(f.ctx, in) }
 		}, func(f *fixture) any {
-			_, err := f.store.FindInput(f.ctx, queue, "key")
+			_, err := f.store.FindInput(f.ctx, f.queue, "key")
 			return outcome(err)
 		}},
 		{"Reask", func(f *fixture) func(bool) error {
@@ -169,19 +168,14 @@ func faultyWrites() []faultyWrite {
 			id := f.asked(ask(d, 1), "x")
 			f.judged(d, id, true, nil)
 			return func(repeated bool) error {
-				err := f.store.Readopt(f.ctx, queue, "a", siding.Judgement{Call: id, Accepted: true, Digest: "d2"}, []byte("2"))
+				err := f.store.Readopt(f.ctx, f.queue, "a", siding.Judgement{Call: id, Accepted: true, Digest: "d2"}, []byte("2"))
 				return first([]error{err}, nil, siding.ErrWrongState, repeated)
 			}
 		}, message},
 		{"Reap", func(f *fixture) func(bool) error {
-			if f.data.Kill == nil {
-				f.Skip("this store's harness cannot kill a process")
-			}
-			other := f.another()
+			next := f.survivor()
 			f.start(ask(f.leased("a"), 1))
-			f.forget(f.store)
-			f.data.Kill(f.T, f.store)
-			f.store = other
+			f.dies(next)
 			return func(bool) error {
 				_, err := f.store.Reap(f.ctx)
 				return err
@@ -225,15 +219,15 @@ func failAt(f *fixture, w faultyWrite, point string) {
 // guarded tells whether the same write, done a second time, finds that there is nothing left to do.
 func guarded(op string) bool { return op != "Lease" && op != "StartCall" && op != "BeginInput" }
 
-// inputs gives the generations that there are, of the first few.
-func (f *fixture) inputs() (out []siding.InputID) {
+// later gives how many generations there are of the few whose numbers follow this one.
+func (f *fixture) later(id siding.InputID) (n int) {
 	f.Helper()
-	for id := siding.InputID(1); id < 10; id++ {
-		if _, err := f.store.InputStats(f.ctx, id, ""); err == nil {
-			out = append(out, id)
+	for next := id + 1; next < id+5; next++ {
+		if _, err := f.store.InputStats(f.ctx, next, ""); err == nil {
+			n++
 		}
 	}
-	return out
+	return n
 }
 
 // faultBesideOthers has one enqueue of many at the same time fail.
@@ -241,12 +235,12 @@ func faultBesideOthers(f *fixture) {
 	for _, point := range []string{PointBefore, PointAfter} {
 		f.faults.fail(point, "Enqueue", 1)
 		got := contest(f, func(s siding.Store, i int) (string, error) {
-			_, err := s.Enqueue(f.ctx, queue, siding.EnqueueOptions{}, msg(point+string(rune('a'+i))))
+			_, err := s.Enqueue(f.ctx, f.queue, siding.EnqueueOptions{}, msg(point+string(rune('a'+i))))
 			return outcome(err), nil
 		})
 		require.Equal(f, map[string]int{"won": contestants - 1, errInjected.Error(): 1}, tally(got))
 		for i, what := range got {
-			_, err := f.store.Get(f.ctx, queue, point+string(rune('a'+i)))
+			_, err := f.store.Get(f.ctx, f.queue, point+string(rune('a'+i)))
 			require.Equal(f, what == "won", err == nil)
 		}
 	}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -12,9 +13,6 @@ import (
 
 	"github.com/siding-dev/siding"
 )
-
-// queue is the queue of all cases that need only one.
-const queue = "jobs"
 
 // Clock is a wall clock that moves only when it is told to.
 type Clock struct {
@@ -71,44 +69,75 @@ func spelled(op string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(op))
 }
 
-// fixture is one case's own data, with one store open on it.
-type fixture struct {
-	*testing.T
-	ctx    context.Context
+// ground is what the cases of a group stand on, one after the other: opening a store is dear. Each has a queue of its own
+// there.
+type ground struct {
 	clock  *Clock
 	faults *faults
 	data   Data
-	store  siding.Store
-	policy siding.Policy // without jitter; a case may change it, but for all of its messages
-	open   []siding.Store
-	damage bool // the case has broken something on purpose
+	store  siding.Store // the process that is always open; killed and reopened, it is another
+	cases  int
 }
 
-func setup(t *testing.T, h Harness) *fixture {
+func newGround(t *testing.T, h Harness) *ground {
 	t.Helper()
-	f := &fixture{T: t, ctx: context.Background(), clock: NewClock(), faults: &faults{}, policy: siding.DefaultPolicy()}
-	f.policy.Backoff.Jitter = 0
-	f.data = h.New(t, Options{Clock: f.clock.Now, Hook: f.faults.hook})
-	f.store = f.another()
-	t.Cleanup(func() {
-		if !t.Failed() && !f.damage {
-			f.healthy()
-		}
-		for _, s := range f.open {
-			require.NoError(t, s.Close())
-		}
-	})
-	return f
+	g := &ground{clock: NewClock(), faults: &faults{}}
+	g.data = h.New(t, Options{Clock: g.clock.Now, Hook: g.faults.hook})
+	g.store = g.data.Open(t)
+	return g
 }
 
-// healthy asks for what holds after everything.
+// leave asks for what holds after everything, and closes the store.
+func (g *ground) leave(t *testing.T) {
+	t.Helper()
+	for v, err := range g.store.Check(context.Background()) {
+		require.NoError(t, err)
+		t.Errorf("the store's own check finds %s in message %q of queue %q: %s", v.Rule, v.ID, v.Queue, v.Text)
+	}
+	require.NoError(t, g.store.Close())
+}
+
+// fixture is what one case has.
+type fixture struct {
+	*testing.T
+	*ground
+	ctx    context.Context
+	queue  string
+	policy siding.Policy  // without jitter; a case may change it, but for all of its messages
+	open   []siding.Store // beside the ground's
+	in     siding.InputID // the input of a case that fails a write into one
+	damage bool           // the case has broken something on purpose, and nothing more can stand on the ground
+}
+
+// run runs one case, and tells whether others can stand on the ground after it.
+func (g *ground) run(t *testing.T, c testCase) (sound bool) {
+	t.Helper()
+	g.cases++
+	f := &fixture{
+		T: t, ground: g, ctx: context.Background(), queue: fmt.Sprint("jobs-", g.cases), policy: siding.DefaultPolicy(),
+	}
+	f.policy.Backoff.Jitter = 0
+	defer func() {
+		sound = !t.Failed() && !f.damage // also when the case ends by FailNow
+	}()
+	c.run(f)
+	if !f.damage {
+		f.healthy()
+	}
+	for _, s := range f.open {
+		require.NoError(t, s.Close())
+	}
+	return true
+}
+
+// healthy asks for what must hold at any moment.
 func (f *fixture) healthy() {
 	f.Helper()
 	f.faults.fail("", "", 0)
-	require.NoError(f, CheckInvariants(f.ctx, f.store, f.policy))
+	require.NoError(f, CheckInvariants(f.ctx, f.store, f.queue, f.policy))
 }
 
-// another opens the data as another process.
+// another opens the data as another process, until the end of the case.
 func (f *fixture) another() siding.Store {
 	f.Helper()
 	s := f.data.Open(f.T)
@@ -116,33 +145,34 @@ func (f *fixture) another() siding.Store {
 	return s
 }
 
-// forget takes a store out of those that are closed at the end.
-func (f *fixture) forget(s siding.Store) {
-	for i, o := range f.open {
-		if o == s {
-			f.open = append(f.open[:i], f.open[i+1:]...)
-			return
-		}
-	}
-}
-
-// kill ends the process of the fixture's store and opens another, which becomes the fixture's.
-func (f *fixture) kill() {
+// dies kills the process of the ground's store; next becomes the ground's.
+func (f *fixture) dies(next func() siding.Store) {
 	f.Helper()
 	if f.data.Kill == nil {
 		f.Skip("this store's harness cannot kill a process")
 	}
-	f.forget(f.store)
 	f.data.Kill(f.T, f.store)
-	f.store = f.another()
+	f.store = next()
 }
 
-// reopen closes the fixture's store and opens the data anew.
+// survivor opens another process, for which the ground's store can die.
+func (f *fixture) survivor() func() siding.Store {
+	f.Helper()
+	s := f.data.Open(f.T)
+	return func() siding.Store { return s }
+}
+
+// kill ends the process of the ground's store and opens another in its place.
+func (f *fixture) kill() {
+	f.Helper()
+	f.dies(func() siding.Store { return f.data.Open(f.T) })
+}
+
+// reopen closes the ground's store and opens the data anew.
 func (f *fixture) reopen() {
 	f.Helper()
 	require.NoError(f, f.store.Close())
-	f.forget(f.store)
-	f.store = f.another()
+	f.store = f.data.Open(f.T)
 }
 
 // msg gives a message whose body names it.
@@ -158,7 +188,7 @@ func (f *fixture) enqueue(msgs ...siding.NewMessage) []siding.Enqueued {
 
 func (f *fixture) enqueueWith(o siding.EnqueueOptions, msgs ...siding.NewMessage) []siding.Enqueued {
 	f.Helper()
-	out, err := f.store.Enqueue(f.ctx, queue, o, msgs...)
+	out, err := f.store.Enqueue(f.ctx, f.queue, o, msgs...)
 	require.NoError(f, err)
 	require.Len(f, out, len(msgs))
 	for _, e := range out {
@@ -175,7 +205,7 @@ func (f *fixture) status(o siding.EnqueueOptions, m siding.NewMessage) siding.En
 
 // request asks for messages with a lease of a minute.
 func (f *fixture) request(most int) siding.LeaseRequest {
-	return siding.LeaseRequest{Queue: queue, Worker: "w", Max: most, MaxRetries: -1, Duration: time.Minute, Policy: f.policy}
+	return siding.LeaseRequest{Queue: f.queue, Worker: "w", Max: most, MaxRetries: -1, Duration: time.Minute, Policy: f.policy}
 }
 
 func (f *fixture) leaseWith(r siding.LeaseRequest) siding.Leased {
@@ -241,7 +271,7 @@ func (f *fixture) stale(d *siding.Delivery) {
 
 func (f *fixture) get(id string) *siding.Record {
 	f.Helper()
-	r, err := f.store.Get(f.ctx, queue, id)
+	r, err := f.store.Get(f.ctx, f.queue, id)
 	require.NoError(f, err)
 	return r
 }
@@ -270,12 +300,12 @@ func (f *fixture) now() time.Time {
 // near asks for a time by the store's clock, which moves a little with every call.
 func (f *fixture) near(want, got time.Time) {
 	f.Helper()
-	require.WithinDuration(f, want, got, time.Millisecond)
+	require.WithinDuration(f, want, got, 50*time.Millisecond)
 }
 
 func (f *fixture) stats() siding.QueueStats {
 	f.Helper()
-	out, err := f.store.Stats(f.ctx, queue)
+	out, err := f.store.Stats(f.ctx, f.queue)
 	require.NoError(f, err)
 	require.Len(f, out, 1)
 	return out[0]
@@ -283,7 +313,7 @@ func (f *fixture) stats() siding.QueueStats {
 
 func (f *fixture) redrive(ids ...string) []error {
 	f.Helper()
-	out, err := f.store.Redrive(f.ctx, queue, ids...)
+	out, err := f.store.Redrive(f.ctx, f.queue, ids...)
 	require.NoError(f, err)
 	require.Len(f, out, len(ids))
 	return out
@@ -291,7 +321,7 @@ func (f *fixture) redrive(ids ...string) []error {
 
 func (f *fixture) discard(ids ...string) []error {
 	f.Helper()
-	out, err := f.store.Discard(f.ctx, queue, "not wanted any more", ids...)
+	out, err := f.store.Discard(f.ctx, f.queue, "not wanted any more", ids...)
 	require.NoError(f, err)
 	require.Len(f, out, len(ids))
 	return out

@@ -78,7 +78,7 @@ func (f *fixture) judged(d *siding.Delivery, id siding.CallID, accepted bool, fa
 
 func (f *fixture) calls(id string) []siding.Call {
 	f.Helper()
-	out, err := f.store.Calls(f.ctx, queue, id)
+	out, err := f.store.Calls(f.ctx, f.queue, id)
 	require.NoError(f, err)
 	return out
 }
@@ -101,7 +101,7 @@ func journalCases() []testCase {
 			require.Len(f, before, 1)
 			c := before[0]
 			require.Equal(f, id, c.ID)
-			require.Equal(f, queue, c.Queue)
+			require.Equal(f, f.queue, c.Queue)
 			require.Equal(f, "a", c.EventID)
 			require.Equal(f, 1, c.Delivery)
 			require.Equal(f, siding.Hash{1}, c.RequestHash)
@@ -367,8 +367,8 @@ func journalCases() []testCase {
 			f.enqueue(msg("a"))
 			require.Empty(f, f.calls("a"))
 			require.Empty(f, f.calls("nobody"))
-			require.ErrorIs(f, f.store.EndCall(f.ctx, answered(12345, "x")), siding.ErrNotFound)
-			_, err := f.store.Answer(f.ctx, 12345)
+			require.ErrorIs(f, f.store.EndCall(f.ctx, answered(1<<40, "x")), siding.ErrNotFound)
+			_, err := f.store.Answer(f.ctx, 1<<40)
 			require.ErrorIs(f, err, siding.ErrNotFound)
 		}},
 		{"a call ends with a fate that calls can end with", func(f *fixture) {

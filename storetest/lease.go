@@ -20,7 +20,7 @@ func leaseCases() []testCase {
 			require.Len(f, l.Deliveries, 1)
 			d := l.Deliveries[0]
 			require.Equal(f, "a", d.ID)
-			require.Equal(f, queue, d.Queue)
+			require.Equal(f, f.queue, d.Queue)
 			require.Equal(f, 1, d.Number)
 			require.Equal(f, siding.StateLeased, d.State)
 			require.NotZero(f, d.Token.Nonce)
@@ -65,7 +65,7 @@ func leaseCases() []testCase {
 		{"a queue that nobody has written to is empty", func(f *fixture) {
 			f.enqueue(msg("a"))
 			r := f.request(1)
-			r.Queue = "another"
+			r.Queue = f.queue + "-another"
 			l := f.leaseWith(r)
 			require.Empty(f, l.Deliveries)
 			require.Zero(f, l.InFlight)

@@ -11,7 +11,7 @@ import (
 
 func (f *fixture) begin(key string) siding.InputID {
 	f.Helper()
-	id, err := f.store.BeginInput(f.ctx, queue, key)
+	id, err := f.store.BeginInput(f.ctx, f.queue, key)
 	require.NoError(f, err)
 	require.NotZero(f, id)
 	return id
@@ -232,7 +232,7 @@ func manifestCases() []testCase {
 		}},
 		{"an unfit ID in an input is refused and no member", func(f *fixture) {
 			in := f.begin("key")
-			out, err := f.store.Enqueue(f.ctx, queue, siding.EnqueueOptions{Input: in}, record(0, "a\x00", "1"))
+			out, err := f.store.Enqueue(f.ctx, f.queue, siding.EnqueueOptions{Input: in}, record(0, "a\x00", "1"))
 			require.NoError(f, err)
 			require.ErrorIs(f, out[0].Err, siding.ErrInvalidID)
 			require.Zero(f, f.inputStats(in).Enqueued)
@@ -265,21 +265,21 @@ func manifestCases() []testCase {
 			f.stateIs("a", siding.StateDone)
 		}},
 		{"an input is found by its key once it is sealed", func(f *fixture) {
-			_, err := f.store.FindInput(f.ctx, queue, "key")
+			_, err := f.store.FindInput(f.ctx, f.queue, "key")
 			require.ErrorIs(f, err, siding.ErrNotFound)
 			first := f.input("key", "a")
 			other := f.input("other key", "b")
 			second := f.begin("key")
 			for key, want := range map[string]siding.InputID{"key": first, "other key": other} {
-				got, err := f.store.FindInput(f.ctx, queue, key)
+				got, err := f.store.FindInput(f.ctx, f.queue, key)
 				require.NoError(f, err)
 				require.Equal(f, want, got)
 			}
 			f.seal(second)
-			got, err := f.store.FindInput(f.ctx, queue, "key")
+			got, err := f.store.FindInput(f.ctx, f.queue, "key")
 			require.NoError(f, err)
 			require.Equal(f, second, got)
-			_, err = f.store.FindInput(f.ctx, "another", "key")
+			_, err = f.store.FindInput(f.ctx, f.queue+"-another", "key")
 			require.ErrorIs(f, err, siding.ErrNotFound)
 		}},
 		{"a run that dies while it reads leaves the earlier manifest as it was", func(f *fixture) {
@@ -287,7 +287,7 @@ func manifestCases() []testCase {
 			unsealed := f.begin("key")
 			f.read(unsealed, record(0, "a", `"a"`))
 			f.kill()
-			got, err := f.store.FindInput(f.ctx, queue, "key")
+			got, err := f.store.FindInput(f.ctx, f.queue, "key")
 			require.NoError(f, err)
 			require.Equal(f, first, got)
 			require.EqualValues(f, 2, f.inputStats(first).Enqueued)
@@ -304,9 +304,9 @@ func manifestCases() []testCase {
 		}},
 		{"a generation whose process lives is never dropped", func(f *fixture) {
 			other := f.another()
-			theirs, err := other.BeginInput(f.ctx, queue, "key")
+			theirs, err := other.BeginInput(f.ctx, f.queue, "key")
 			require.NoError(f, err)
-			_, err = other.Enqueue(f.ctx, queue, siding.EnqueueOptions{Input: theirs}, record(0, "a", "1"))
+			_, err = other.Enqueue(f.ctx, f.queue, siding.EnqueueOptions{Input: theirs}, record(0, "a", "1"))
 			require.NoError(f, err)
 			mine := f.input("key", "b")
 			require.EqualValues(f, 1, f.inputStats(theirs).Enqueued)
@@ -327,7 +327,7 @@ func manifestCases() []testCase {
 			require.Len(f, f.work(one, "d1"), 1)
 			require.Len(f, f.work(two, "d1"), 1)
 			require.Empty(f, f.work(one, "d1"))
-			require.Equal(f, 1, f.leaseWith(siding.LeaseRequest{Queue: queue, Input: one, Policy: f.policy}).InFlight)
+			require.Equal(f, 1, f.leaseWith(siding.LeaseRequest{Queue: f.queue, Input: one, Policy: f.policy}).InFlight)
 			f.stateIs("outside", siding.StateReady)
 		}},
 		{"a message that two inputs have is worked once, and both see it finish", func(f *fixture) {
@@ -394,31 +394,32 @@ func manifestCases() []testCase {
 			id := f.asked(ask(d, 1), "x")
 			f.judged(d, id, true, nil)
 			j := siding.Judgement{Call: id, Accepted: true, Digest: "d2"}
-			require.NoError(f, f.store.Readopt(f.ctx, queue, "a", j, []byte(`"readopted"`)))
+			require.NoError(f, f.store.Readopt(f.ctx, f.queue, "a", j, []byte(`"readopted"`)))
 			r := f.stateIs("a", siding.StateDone)
 			require.Equal(f, `"readopted"`, string(r.Result))
 			require.Equal(f, "d2", r.Digest)
 			require.Equal(f, "d2", r.Calls[0].JudgedUnder)
 			require.Equal(f, siding.VerdictAccepted, r.Calls[0].Verdict)
 			f.revision(r, siding.RevisionReadopted, "", "1", "d1")
-			require.ErrorIs(f, f.store.Readopt(f.ctx, queue, "nobody", j, nil), siding.ErrNotFound)
+			require.ErrorIs(f, f.store.Readopt(f.ctx, f.queue, "nobody", j, nil), siding.ErrNotFound)
 			f.enqueueWith(siding.EnqueueOptions{Supersede: true}, siding.NewMessage{ID: "a", Body: []byte("2")})
 			j.Digest = "d3"
 			before := f.get("a")
-			require.ErrorIs(f, f.store.Readopt(f.ctx, queue, "a", j, nil), siding.ErrWrongState)
+			require.ErrorIs(f, f.store.Readopt(f.ctx, f.queue, "a", j, nil), siding.ErrWrongState)
 			require.Equal(f, before, f.get("a"))
 		}},
 		{"inputs that do not exist are not found", func(f *fixture) {
-			_, err := f.store.Enqueue(f.ctx, queue, siding.EnqueueOptions{Input: 99}, msg("a"))
+			const nobodys = 1 << 40
+			_, err := f.store.Enqueue(f.ctx, f.queue, siding.EnqueueOptions{Input: nobodys}, msg("a"))
 			require.ErrorIs(f, err, siding.ErrNotFound)
-			require.ErrorIs(f, f.store.SealInput(f.ctx, 99), siding.ErrNotFound)
-			_, err = f.store.InputStats(f.ctx, 99, "d1")
+			require.ErrorIs(f, f.store.SealInput(f.ctx, nobodys), siding.ErrNotFound)
+			_, err = f.store.InputStats(f.ctx, nobodys, "d1")
 			require.ErrorIs(f, err, siding.ErrNotFound)
-			_, err = f.store.Reask(f.ctx, 99, "d1")
+			_, err = f.store.Reask(f.ctx, nobodys, "d1")
 			require.ErrorIs(f, err, siding.ErrNotFound)
-			_, err = f.store.KeepAnswers(f.ctx, 99, "d1")
+			_, err = f.store.KeepAnswers(f.ctx, nobodys, "d1")
 			require.ErrorIs(f, err, siding.ErrNotFound)
-			for _, err := range f.store.InputMembers(f.ctx, 99, siding.MemberOptions{}) {
+			for _, err := range f.store.InputMembers(f.ctx, nobodys, siding.MemberOptions{}) {
 				require.ErrorIs(f, err, siding.ErrNotFound)
 			}
 		}},

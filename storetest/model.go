@@ -22,17 +22,23 @@ import (
 // store is made to make the same one.
 func runModel(t *testing.T, h Harness) {
 	t.Helper()
-	f := setup(t, h)
-	keeper := memory.Open(memory.Options{Clock: f.clock.Now})
+	g := newGround(t, h)
+	f := &fixture{T: t, ground: g, ctx: context.Background(), policy: siding.DefaultPolicy()}
+	f.policy.Backoff.Jitter = 0
+	keeper := memory.Open(memory.Options{Clock: g.clock.Now})
 	ref := &reference{Store: keeper.Another(), keeper: keeper}
-	runs := 0
+	runs, failed := 0, false
 	rapid.Check(t, func(rt *rapid.T) {
-		runs++
+		// Under the race detector a run is dear, and rapid's number of them is for all of a program's properties.
+		if runs++; runs > modelRuns && !failed {
+			return
+		}
+		defer func() { failed = failed || rt.Failed() }()
 		m := &model{
-			T: rt, ctx: f.ctx, f: f, sut: f.store, ref: ref, queue: fmt.Sprint("run", runs),
+			T: rt, ctx: f.ctx, f: f, ref: ref, queue: fmt.Sprint("run", runs),
 			inputs: map[string]siding.InputID{}, bodies: map[string]int{},
 		}
-		m.sutBase, m.refBase = m.now(m.sut), m.now(m.ref)
+		m.sutBase, m.refBase = m.now(g.store), m.now(m.ref)
 		rt.Repeat(map[string]func(*rapid.T){
 			"":        func(*rapid.T) { m.compare() },
 			"enqueue": m.enqueue, "lease": m.lease, "settle": m.settle, "extend": m.extend, "start call": m.startCall,
@@ -40,14 +46,18 @@ func runModel(t *testing.T, h Harness) {
 		})
 		m.compareQueue()
 	})
+	require.NoError(t, CheckInvariants(f.ctx, g.store, "", f.policy))
+	g.leave(t)
 }
+
+// modelRuns is how many runs the model has.
+const modelRuns = 50
 
 // model is one run.
 type model struct {
 	*rapid.T
 	ctx              context.Context
 	f                *fixture
-	sut              siding.Store
 	ref              *reference
 	queue            string
 	sutBase, refBase time.Time // each store's time at the beginning of the run
@@ -73,12 +83,6 @@ func (m *model) now(s siding.Store) time.Time {
 	now, err := s.Now(m.ctx)
 	require.NoError(m, err)
 	return now
-}
-
-func (m *model) policy() siding.Policy {
-	p := m.f.policy
-	p.MaxInterruptions = 10
-	return p
 }
 
 func (m *model) id() string { return rapid.SampledFrom(modelIDs).Draw(m.T, "id") }
@@ -114,7 +118,7 @@ func (m *model) enqueue(*rapid.T) {
 		}
 		return c
 	}
-	got, err := m.sut.Enqueue(m.ctx, m.queue, o, shifted(m.now(m.sut)))
+	got, err := m.f.store.Enqueue(m.ctx, m.queue, o, shifted(m.now(m.f.store)))
 	require.NoError(m, err)
 	o.Input, err = m.ref.keeper.BeginInput(m.ctx, m.queue, id)
 	require.NoError(m, err)
@@ -133,7 +137,7 @@ func (m *model) enqueue(*rapid.T) {
 
 func (m *model) lease(*rapid.T) {
 	r := siding.LeaseRequest{
-		Queue: m.queue, Worker: "w", Duration: 10 * time.Second, Policy: m.policy(),
+		Queue: m.queue, Worker: "w", Duration: 10 * time.Second, Policy: m.f.policy,
 		Max:        rapid.IntRange(0, 3).Draw(m.T, "max"),
 		MaxRetries: rapid.IntRange(-1, 2).Draw(m.T, "max retries"),
 	}
@@ -141,7 +145,7 @@ func (m *model) lease(*rapid.T) {
 	take.Max = 0
 	before, err := m.ref.Lease(m.ctx, take) // takes back what has run out, as the store under test does first
 	require.NoError(m, err)
-	got, err := m.sut.Lease(m.ctx, r)
+	got, err := m.f.store.Lease(m.ctx, r)
 	require.NoError(m, err)
 	m.checkChoice(r, before.Now, ids(got.Deliveries))
 	after := before
@@ -222,7 +226,7 @@ func (m *model) delivery() pair[*siding.Delivery] {
 
 func (m *model) settle(*rapid.T) {
 	d := m.delivery()
-	one := siding.Settlement{Policy: m.policy(), Digest: rapid.SampledFrom([]string{"d1", "d2"}).Draw(m.T, "digest")}
+	one := siding.Settlement{Policy: m.f.policy, Digest: rapid.SampledFrom([]string{"d1", "d2"}).Draw(m.T, "digest")}
 	switch rapid.IntRange(0, 8).Draw(m.T, "outcome") {
 	case 0, 1:
 		one.Result = []byte("result")
@@ -249,7 +253,7 @@ func (m *model) settle(*rapid.T) {
 		j.Call = c.ref
 		ref.Judged = []siding.Judgement{j}
 	}
-	got, err := m.sut.Settle(m.ctx, sut)
+	got, err := m.f.store.Settle(m.ctx, sut)
 	require.NoError(m, err)
 	want, err := m.ref.Settle(m.ctx, ref)
 	require.NoError(m, err)
@@ -264,7 +268,7 @@ func (m *model) settle(*rapid.T) {
 
 func (m *model) extend(*rapid.T) {
 	d := m.delivery()
-	got, err := m.sut.Extend(m.ctx, 20*time.Second, d.sut.Token)
+	got, err := m.f.store.Extend(m.ctx, 20*time.Second, d.sut.Token)
 	require.NoError(m, err)
 	want, err := m.ref.Extend(m.ctx, 20*time.Second, d.ref.Token)
 	require.NoError(m, err)
@@ -293,7 +297,7 @@ func (m *model) startCall(*rapid.T) {
 	sut, ref := r, r
 	sut.Token, ref.Token = d.sut.Token, d.ref.Token
 	for {
-		got, gotErr := m.sut.StartCall(m.ctx, sut)
+		got, gotErr := m.f.store.StartCall(m.ctx, sut)
 		want, wantErr := m.ref.StartCall(m.ctx, ref)
 		require.Equal(m, outcome(wantErr), outcome(gotErr))
 		require.Equal(m, want.Call != 0, got.Call != 0)
@@ -348,7 +352,7 @@ func (m *model) endCall(*rapid.T) {
 		e.Usage, e.Failure = siding.Usage{}, transient("no")
 	}
 	e.Call = c.sut
-	require.NoError(m, m.sut.EndCall(m.ctx, e))
+	require.NoError(m, m.f.store.EndCall(m.ctx, e))
 	e.Call = c.ref
 	require.NoError(m, m.ref.EndCall(m.ctx, e))
 }
@@ -366,7 +370,7 @@ func (m *model) discard(*rapid.T) {
 
 func (m *model) both(do func(s siding.Store, ids ...string) ([]error, error)) {
 	names := rapid.SliceOfN(rapid.SampledFrom(modelIDs), 0, 3).Draw(m.T, "ids")
-	got, err := do(m.sut, names...)
+	got, err := do(m.f.store, names...)
 	require.NoError(m, err)
 	want, err := do(m.ref, names...)
 	require.NoError(m, err)
@@ -382,8 +386,13 @@ func (m *model) time(*rapid.T) {
 	m.f.clock.Advance(time.Duration(rapid.IntRange(1, 20).Draw(m.T, "steps")) * 730 * time.Millisecond)
 }
 
-// jump sets the wall clock back or forward by an hour.
+// jump sets the wall clock back or forward by an hour. Both stores write before: what the time was between the last look
+// at the clock and its jump back, no store can know.
 func (m *model) jump(*rapid.T) {
+	for _, s := range []siding.Store{m.f.store, m.ref} {
+		_, err := s.Lease(m.ctx, siding.LeaseRequest{Queue: m.queue, Duration: time.Second, Policy: m.f.policy})
+		require.NoError(m, err)
+	}
 	d := time.Hour + 10*time.Millisecond
 	if rapid.Bool().Draw(m.T, "back") {
 		d = -d
@@ -397,7 +406,6 @@ func (m *model) crash(*rapid.T) {
 		m.Skip("not now")
 	}
 	m.f.kill()
-	m.sut = m.f.store
 	m.ref.Kill()
 	m.ref.Store = m.ref.Another()
 }

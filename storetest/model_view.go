@@ -16,7 +16,7 @@ func (m *model) sameTime(ref, sut time.Time, what string) {
 // compare asks for the same of every message in both stores.
 func (m *model) compare() {
 	for _, id := range modelIDs {
-		got, gotErr := m.sut.Get(m.ctx, m.queue, id)
+		got, gotErr := m.f.store.Get(m.ctx, m.queue, id)
 		want, wantErr := m.ref.Get(m.ctx, m.queue, id)
 		require.Equal(m, outcome(wantErr), outcome(gotErr), id)
 		if wantErr != nil {
@@ -134,10 +134,10 @@ func (m *model) compareQueue() {
 		}
 		return out
 	}
-	w, g := stats(m.ref), stats(m.sut)
+	w, g := stats(m.ref), stats(m.f.store)
 	require.ElementsMatch(m, w.Causes, g.Causes)
 	w.Causes, g.Causes = nil, nil
 	require.Equal(m, w, g)
-	require.Equal(m, listed(m.ref, siding.StateDead), listed(m.sut, siding.StateDead))
-	require.ElementsMatch(m, listed(m.ref), listed(m.sut))
+	require.Equal(m, listed(m.ref, siding.StateDead), listed(m.f.store, siding.StateDead))
+	require.ElementsMatch(m, listed(m.ref), listed(m.f.store))
 }

@@ -93,18 +93,21 @@ func moneyCases() []testCase {
 			require.EqualValues(f, 1, f.members(in, siding.MemberOptions{})[0].UnpricedCalls)
 		}},
 		{"the calls of a message stay in the sums whatever becomes of it", func(f *fixture) {
-			for n, end := range []func(d *siding.Delivery){
-				func(d *siding.Delivery) { f.done(d, "1") },
-				func(d *siding.Delivery) { f.fail(d, permanent("no")); f.redrive(d.ID); f.discard(d.ID) },
-				func(d *siding.Delivery) {
-					f.fail(d, permanent("no"))
+			for n, end := range []func(d *siding.Delivery, id siding.CallID){
+				func(d *siding.Delivery, id siding.CallID) { f.judged(d, id, true, nil) },
+				func(d *siding.Delivery, id siding.CallID) {
+					f.judged(d, id, false, permanent("no"))
+					f.redrive(d.ID)
+					f.discard(d.ID)
+				},
+				func(d *siding.Delivery, id siding.CallID) {
+					f.judged(d, id, false, permanent("no"))
 					f.enqueueWith(siding.EnqueueOptions{Supersede: true}, siding.NewMessage{ID: d.ID, Body: []byte("2")})
 					f.discard(d.ID)
 				},
 			} {
 				d := f.leased(fmt.Sprint(n))
-				f.asked(ask(d, 1), "x")
-				end(d)
+				end(d, f.asked(ask(d, 1), "x"))
 			}
 			require.EqualValues(f, 900, f.stats().Cost)
 			require.EqualValues(f, 3, f.stats().Calls)

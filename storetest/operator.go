@@ -127,7 +127,7 @@ func operatorCases() []testCase {
 		}},
 		{"nobody's message is not found", func(f *fixture) {
 			f.enqueue(msg("a"))
-			for _, at := range [][2]string{{queue, "b"}, {"another", "a"}, {queue, ""}} {
+			for _, at := range [][2]string{{f.queue, "b"}, {f.queue + "-another", "a"}, {f.queue, ""}} {
 				_, err := f.store.Get(f.ctx, at[0], at[1])
 				require.ErrorIs(f, err, siding.ErrNotFound)
 			}
@@ -137,13 +137,13 @@ func operatorCases() []testCase {
 				f.enqueue(msg(id))
 				f.clock.Advance(time.Second)
 			}
-			require.Equal(f, []string{"c", "a", "b"}, f.listedIDs(siding.Selection{Queue: queue}))
+			require.Equal(f, []string{"c", "a", "b"}, f.listedIDs(siding.Selection{Queue: f.queue}))
 			ds := f.lease(3)
 			for _, i := range []int{2, 0, 1} {
 				f.fail(ds[i], permanent("no"))
 				f.clock.Advance(time.Second)
 			}
-			dead := siding.Selection{Queue: queue, States: []siding.State{siding.StateDead}}
+			dead := siding.Selection{Queue: f.queue, States: []siding.State{siding.StateDead}}
 			require.Equal(f, []string{"b", "c", "a"}, f.listedIDs(dead))
 			dead.Limit = 2
 			require.Equal(f, []string{"b", "c"}, f.listedIDs(dead))
@@ -152,11 +152,64 @@ func operatorCases() []testCase {
 			m := msg("a")
 			m.Source = source(4, "x")
 			f.enqueue(m)
-			l := f.list(siding.Selection{})
+			l := f.list(siding.Selection{Queue: f.queue})
 			require.Empty(f, l[0].Body)
 			require.Equal(f, m.Source, l[0].Source)
-			require.Equal(f, m.Body, f.list(siding.Selection{Bodies: true})[0].Body)
+			require.Equal(f, m.Body, f.list(siding.Selection{Queue: f.queue, Bodies: true})[0].Body)
 		}},
+		{"a walk over a listing may change it, and may stop", func(f *fixture) {
+			for i := range 300 {
+				f.enqueue(msg(fmt.Sprint(i)))
+			}
+			n := 0
+			for l, err := range f.store.List(f.ctx, siding.Selection{Queue: f.queue, States: []siding.State{siding.StateReady}}) {
+				require.NoError(f, err)
+				require.NoError(f, f.discard(l.ID)[0])
+				if n++; n == 290 {
+					break
+				}
+			}
+			require.EqualValues(f, 10, f.stats().Ready)
+		}},
+		{"a queue is counted by state", func(f *fixture) {
+			f.dead("dead")
+			f.done(f.leased("done"), "1")
+			f.leased("leased")
+			f.enqueue(msg("discarded"))
+			f.discard("discarded")
+			f.fail(f.leased("retrying"), transient("no"))
+			f.clock.Advance(time.Second)
+			received := f.now()
+			late := msg("late")
+			late.NotBefore = f.clock.Now().Add(time.Hour)
+			f.enqueue(late, msg("ready"))
+			st := f.stats()
+			require.Equal(f, f.queue, st.Queue)
+			require.Equal(f, []int64{3, 1, 1, 1, 1}, []int64{st.Ready, st.Leased, st.Done, st.Dead, st.Discarded})
+			require.EqualValues(f, 2, st.Delayed)
+			require.EqualValues(f, 1, st.Retrying)
+			f.near(received.Add(-time.Second), st.OldestReady)
+			require.Len(f, st.Causes, 1)
+			require.EqualValues(f, 1, st.Causes[0].Count)
+		}},
+		{"dead letters are grouped by cause and fingerprint, the largest group first", func(f *fixture) {
+			for i := range 3 {
+				f.fail(f.leased(fmt.Sprint("x", i)), permanent(fmt.Sprint("bad byte at ", i)))
+			}
+			f.fail(f.leased("y"), permanent("something else"))
+			causes := f.stats().Causes
+			require.Len(f, causes, 2)
+			require.EqualValues(f, 3, causes[0].Count)
+			require.Equal(f, permanent("bad byte at 7").Stored().Fingerprint, causes[0].Fingerprint)
+			require.Contains(f, causes[0].Sample, "bad byte at ")
+			require.EqualValues(f, 1, causes[1].Count)
+		}},
+	}
+}
+
+// overviewCases look over several queues, and need a store of their own.
+func overviewCases() []testCase {
+	return []testCase{
 		{"every part of a selection narrows it", func(f *fixture) {
 			begin := f.clock.Now()
 			f.fail(f.leased("poison"), permanent("no good"))
@@ -166,26 +219,26 @@ func operatorCases() []testCase {
 			})
 			f.clock.Advance(time.Minute)
 			in := f.input("key", "ready", "more")
-			_, err := f.store.Enqueue(f.ctx, "another", siding.EnqueueOptions{}, msg("elsewhere"))
+			_, err := f.store.Enqueue(f.ctx, f.queue+"-another", siding.EnqueueOptions{}, msg("elsewhere"))
 			require.NoError(f, err)
 			for name, c := range map[string]struct {
 				s    siding.Selection
 				want []string
 			}{
 				"everything":  {siding.Selection{}, []string{"poison", "unknown", "ready", "more", "elsewhere"}},
-				"queue":       {siding.Selection{Queue: "another"}, []string{"elsewhere"}},
+				"queue":       {siding.Selection{Queue: f.queue + "-another"}, []string{"elsewhere"}},
 				"no queue":    {siding.Selection{Queue: "nobody's"}, nil},
-				"ids":         {siding.Selection{Queue: queue, IDs: []string{"more", "nobody", "poison"}}, []string{"poison", "more"}},
-				"states":      {siding.Selection{Queue: queue, States: []siding.State{siding.StateReady}}, []string{"ready", "more"}},
+				"ids":         {siding.Selection{Queue: f.queue, IDs: []string{"more", "nobody", "poison"}}, []string{"poison", "more"}},
+				"states":      {siding.Selection{Queue: f.queue, States: []siding.State{siding.StateReady}}, []string{"ready", "more"}},
 				"causes":      {siding.Selection{Causes: []siding.Cause{siding.CauseTimeout}}, []string{"unknown"}},
 				"reasons":     {siding.Selection{Reasons: []siding.Reason{siding.ReasonPoison}}, []string{"poison"}},
 				"fingerprint": {siding.Selection{Fingerprints: []string{permanent("no good").Stored().Fingerprint}}, []string{"poison"}},
-				"since":       {siding.Selection{Queue: queue, Since: begin.Add(30 * time.Second)}, []string{"unknown", "ready", "more"}},
-				"until":       {siding.Selection{Queue: queue, Until: begin.Add(90 * time.Second)}, []string{"poison", "unknown"}},
+				"since":       {siding.Selection{Queue: f.queue, Since: begin.Add(30 * time.Second)}, []string{"unknown", "ready", "more"}},
+				"until":       {siding.Selection{Queue: f.queue, Until: begin.Add(90 * time.Second)}, []string{"poison", "unknown"}},
 				"input":       {siding.Selection{Input: in}, []string{"ready", "more"}},
-				"limit":       {siding.Selection{Queue: queue, Limit: 1}, []string{"poison"}},
+				"limit":       {siding.Selection{Queue: f.queue, Limit: 1}, []string{"poison"}},
 				"together": {siding.Selection{
-					Queue: queue, States: []siding.State{siding.StateDead}, Causes: []siding.Cause{siding.CauseTimeout},
+					Queue: f.queue, States: []siding.State{siding.StateDead}, Causes: []siding.Cause{siding.CauseTimeout},
 					Since: begin, Until: begin.Add(time.Hour),
 				}, []string{"unknown"}},
 				"nothing": {siding.Selection{States: []siding.State{siding.StateReady}, Reasons: []siding.Reason{siding.ReasonPoison}}, nil},
@@ -193,30 +246,16 @@ func operatorCases() []testCase {
 				require.ElementsMatch(f, c.want, f.listedIDs(c.s), name)
 			}
 		}},
-		{"a walk over a listing may change it, and may stop", func(f *fixture) {
-			for i := range 300 {
-				f.enqueue(msg(fmt.Sprint(i)))
-			}
-			n := 0
-			for l, err := range f.store.List(f.ctx, siding.Selection{Queue: queue, States: []siding.State{siding.StateReady}}) {
-				require.NoError(f, err)
-				require.NoError(f, f.discard(l.ID)[0])
-				if n++; n == 290 {
-					break
-				}
-			}
-			require.EqualValues(f, 10, f.stats().Ready)
-		}},
 		{"one row that cannot be read stops no listing", func(f *fixture) {
 			if f.data.Corrupt == nil {
 				f.Skip("this store's harness cannot make a row unreadable")
 			}
 			f.damage = true
 			f.enqueue(msg("a"), msg("bad"), msg("c"))
-			f.data.Corrupt(f.T, queue, "bad")
+			f.data.Corrupt(f.T, f.queue, "bad")
 			var good []string
 			bad := 0
-			for l, err := range f.store.List(f.ctx, siding.Selection{Queue: queue}) {
+			for l, err := range f.store.List(f.ctx, siding.Selection{Queue: f.queue}) {
 				if err != nil {
 					bad++
 					continue
@@ -233,27 +272,6 @@ func operatorCases() []testCase {
 			require.NotZero(f, seen)
 			require.NotEmpty(f, f.lease(3), "and others are worked on")
 		}},
-		{"a queue is counted by state", func(f *fixture) {
-			f.dead("dead")
-			f.done(f.leased("done"), "1")
-			f.leased("leased")
-			f.enqueue(msg("discarded"))
-			f.discard("discarded")
-			f.fail(f.leased("retrying"), transient("no"))
-			f.clock.Advance(time.Second)
-			received := f.now()
-			late := msg("late")
-			late.NotBefore = f.clock.Now().Add(time.Hour)
-			f.enqueue(late, msg("ready"))
-			st := f.stats()
-			require.Equal(f, queue, st.Queue)
-			require.Equal(f, []int64{3, 1, 1, 1, 1}, []int64{st.Ready, st.Leased, st.Done, st.Dead, st.Discarded})
-			require.EqualValues(f, 2, st.Delayed)
-			require.EqualValues(f, 1, st.Retrying)
-			f.near(received.Add(-time.Second), st.OldestReady)
-			require.Len(f, st.Causes, 1)
-			require.EqualValues(f, 1, st.Causes[0].Count)
-		}},
 		{"queues are counted apart, and sorted by name", func(f *fixture) {
 			for _, q := range []string{"b", "c", "a"} {
 				_, err := f.store.Enqueue(f.ctx, q, siding.EnqueueOptions{}, msg("x"), msg("y"))
@@ -266,18 +284,6 @@ func operatorCases() []testCase {
 				require.Equal(f, name, all[i].Queue)
 				require.EqualValues(f, 2, all[i].Ready)
 			}
-		}},
-		{"dead letters are grouped by cause and fingerprint, the largest group first", func(f *fixture) {
-			for i := range 3 {
-				f.fail(f.leased(fmt.Sprint("x", i)), permanent(fmt.Sprint("bad byte at ", i)))
-			}
-			f.fail(f.leased("y"), permanent("something else"))
-			causes := f.stats().Causes
-			require.Len(f, causes, 2)
-			require.EqualValues(f, 3, causes[0].Count)
-			require.Equal(f, permanent("bad byte at 7").Stored().Fingerprint, causes[0].Fingerprint)
-			require.Contains(f, causes[0].Sample, "bad byte at ")
-			require.EqualValues(f, 1, causes[1].Count)
 		}},
 	}
 }

@@ -34,19 +34,15 @@ func processCases() []testCase {
 			}
 		}},
 		{"another process that was open all the time frees them when it looks", func(f *fixture) {
-			other := f.another()
+			next := f.survivor()
+			other := next()
 			d := f.leased("a")
 			n, err := other.Reap(f.ctx)
 			require.NoError(f, err)
 			require.Zero(f, n, "its process lives")
 			f.stateIs("a", siding.StateLeased)
 
-			if f.data.Kill == nil {
-				f.Skip("this store's harness cannot kill a process")
-			}
-			f.forget(f.store)
-			f.data.Kill(f.T, f.store)
-			f.store = other
+			f.dies(next)
 			n, err = other.Reap(f.ctx)
 			require.NoError(f, err)
 			require.Equal(f, 1, n)
@@ -82,14 +78,9 @@ func processCases() []testCase {
 			require.False(f, got.Suspect)
 		}},
 		{"a lease of a dead process that runs out before anybody looks is no lost lease", func(f *fixture) {
-			other := f.another()
+			next := f.survivor()
 			f.leased("a")
-			if f.data.Kill == nil {
-				f.Skip("this store's harness cannot kill a process")
-			}
-			f.forget(f.store)
-			f.data.Kill(f.T, f.store)
-			f.store = other
+			f.dies(next)
 			f.clock.Advance(time.Hour)
 			_, err := f.store.Reap(f.ctx)
 			require.NoError(f, err)
@@ -103,11 +94,8 @@ func processCases() []testCase {
 				f.Skip("this store's harness cannot restart the machine")
 			}
 			d := f.leased("a")
-			for _, s := range f.open {
-				f.forget(s)
-			}
 			f.data.Restart(f.T)
-			f.store = f.another()
+			f.store = f.data.Open(f.T)
 			r := f.stateIs("a", siding.StateReady)
 			require.Zero(f, r.Attempt+r.Interruptions)
 			require.False(f, r.Suspect)
@@ -127,12 +115,13 @@ func processCases() []testCase {
 		{"a closed store says so", func(f *fixture) {
 			f.enqueue(msg("a"))
 			other := f.another()
+			f.open = nil
 			require.NoError(f, other.Close())
-			_, err := other.Enqueue(f.ctx, queue, siding.EnqueueOptions{}, msg("b"))
+			_, err := other.Enqueue(f.ctx, f.queue, siding.EnqueueOptions{}, msg("b"))
 			require.ErrorIs(f, err, siding.ErrClosed)
 			_, err = other.Lease(f.ctx, f.request(1))
 			require.ErrorIs(f, err, siding.ErrClosed)
-			_, err = other.Get(f.ctx, queue, "a")
+			_, err = other.Get(f.ctx, f.queue, "a")
 			require.ErrorIs(f, err, siding.ErrClosed)
 			for _, err := range other.List(f.ctx, siding.Selection{}) {
 				require.ErrorIs(f, err, siding.ErrClosed)
@@ -147,7 +136,7 @@ func processCases() []testCase {
 			require.Len(f, out.Deliveries, 1)
 			require.Empty(f, f.lease(1))
 			f.done(out.Deliveries[0], `"by the other's token"`)
-			r, err := other.Get(f.ctx, queue, "a")
+			r, err := other.Get(f.ctx, f.queue, "a")
 			require.NoError(f, err)
 			require.Equal(f, siding.StateDone, r.State)
 		}},
@@ -186,9 +175,8 @@ func clockCases() []testCase {
 		{"a clock that jumps back while the store is closed does not turn its time back", func(f *fixture) {
 			before := f.now()
 			require.NoError(f, f.store.Close())
-			f.forget(f.store)
 			f.clock.Advance(-time.Hour)
-			f.store = f.another()
+			f.store = f.data.Open(f.T)
 			require.False(f, f.now().Before(before))
 		}},
 		{"leases and delays end in spite of a clock that jumps", func(f *fixture) {

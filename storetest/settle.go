@@ -181,7 +181,7 @@ func settleCases() []testCase {
 				f.scrubbed(r.LastError.RequestID, siding.MaxErrorText)
 			}
 			count := 0
-			for _, err := range f.store.List(f.ctx, siding.Selection{Queue: queue, States: []siding.State{siding.StateDead}}) {
+			for _, err := range f.store.List(f.ctx, siding.Selection{Queue: f.queue, States: []siding.State{siding.StateDead}}) {
 				require.NoError(f, err)
 				count++
 			}
@@ -209,7 +209,7 @@ func settleCases() []testCase {
 			f.scrubbed(f.get("a").Worker, siding.MaxHeader)
 			f.fail(d, permanent("no"))
 			f.scrubbed(f.get("a").History[0].Worker, siding.MaxHeader)
-			errs, err := f.store.Discard(f.ctx, queue, bad, "a")
+			errs, err := f.store.Discard(f.ctx, f.queue, bad, "a")
 			require.NoError(f, err)
 			require.NoError(f, errs[0])
 			f.scrubbed(f.get("a").DiscardReason, siding.MaxHeader)

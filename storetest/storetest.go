@@ -54,12 +54,7 @@ func Run(t *testing.T, h Harness) {
 	for _, g := range groups() {
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
-			for _, c := range g.cases {
-				t.Run(c.name, func(t *testing.T) {
-					t.Parallel()
-					c.run(setup(t, h))
-				})
-			}
+			g.run(t, h)
 		})
 	}
 	t.Run("model", func(t *testing.T) {
@@ -72,9 +67,38 @@ func Run(t *testing.T, h Harness) {
 type group struct {
 	name  string
 	cases []testCase
+	apart bool // each case needs data of its own, not only a queue
 }
 
 type testCase struct {
 	name string
 	run  func(f *fixture)
+}
+
+func (g group) run(t *testing.T, h Harness) {
+	t.Helper()
+	var ground *ground
+	for _, c := range g.cases {
+		t.Run(c.name, func(t *testing.T) {
+			if g.apart {
+				t.Parallel()
+				on := newGround(t, h)
+				if on.run(t, c) {
+					on.leave(t)
+				}
+				return
+			}
+			if ground == nil {
+				ground = newGround(t, h)
+			}
+			on := ground
+			ground = nil // where the case fails, the next begins on new ground
+			if on.run(t, c) {
+				ground = on
+			}
+		})
+	}
+	if ground != nil {
+		ground.leave(t)
+	}
 }
