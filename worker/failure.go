@@ -48,6 +48,9 @@ func checkResult(r siding.Result) *siding.Failure {
 	}
 }
 
+// unspeakable is the failure of a handler whose panic's value ends the goroutine when it is formatted.
+var unspeakable = handlerPanic("the handler panicked, and formatting its panic ended the goroutine")
+
 // panicFailure is the failure of a handler that panicked, with the value and the stack, whatever they contain.
 func panicFailure(value any, stack []byte) *siding.Failure {
 	return handlerPanic("panic: " + siding.Scrub(panicText(value), maxPanicText) + "\n\n" + shortStack(string(stack)))

@@ -10,7 +10,7 @@ import (
 // call runs the handler over deliveries and gives what it came to: exactly once, whatever the handler does.
 func (w *Worker) call(ctx context.Context, id int64, deliveries []*siding.Delivery, send func(news)) {
 	end := newsEnded{call: id, items: make([]itemEnd, len(deliveries))}
-	end.failure = handlerPanic("the handler panicked, and formatting its panic ended the goroutine")
+	end.failure = unspeakable
 	defer func() { send(end) }() // even then
 	returned := false
 	defer func() {
