@@ -84,6 +84,7 @@ func newGround(t *testing.T, h Harness) *ground {
 	g := &ground{clock: NewClock(), faults: &faults{}}
 	g.data = h.New(t, Options{Clock: g.clock.Now, Hook: g.faults.hook})
 	g.store = g.data.Open(t)
+	t.Cleanup(func() { _ = g.store.Close() }) // again, where all went well
 	return g
 }
 
@@ -109,7 +110,8 @@ type fixture struct {
 	damage bool           // the case has broken something on purpose, and nothing more can stand on the ground
 }
 
-// run runs one case, and tells whether others can stand on the ground after it.
+// run runs one case, and tells whether others can stand on the ground after it. (A case that is skipped or fails at once
+// does not return.)
 func (g *ground) run(t *testing.T, c testCase) (sound bool) {
 	t.Helper()
 	g.cases++
@@ -117,17 +119,20 @@ func (g *ground) run(t *testing.T, c testCase) (sound bool) {
 		T: t, ground: g, ctx: context.Background(), queue: fmt.Sprint("jobs-", g.cases), policy: siding.DefaultPolicy(),
 	}
 	f.policy.Backoff.Jitter = 0
-	defer func() {
-		sound = !t.Failed() && !f.damage // also when the case ends by FailNow
-	}()
+	t.Cleanup(f.closeOthers)
 	c.run(f)
-	if !f.damage {
-		f.healthy()
+	if f.damage {
+		return false
 	}
+	f.healthy()
+	return !t.Failed()
+}
+
+func (f *fixture) closeOthers() {
+	f.Helper()
 	for _, s := range f.open {
-		require.NoError(t, s.Close())
+		require.NoError(f, s.Close())
 	}
-	return true
 }
 
 // healthy asks for what must hold at any moment.

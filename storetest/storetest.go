@@ -79,24 +79,24 @@ func (g group) run(t *testing.T, h Harness) {
 	t.Helper()
 	var ground *ground
 	for _, c := range g.cases {
-		t.Run(c.name, func(t *testing.T) {
-			if g.apart {
+		if g.apart {
+			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
-				on := newGround(t, h)
-				if on.run(t, c) {
-					on.leave(t)
+				own := newGround(t, h)
+				if own.run(t, c) {
+					own.leave(t)
 				}
-				return
-			}
-			if ground == nil {
-				ground = newGround(t, h)
-			}
-			on := ground
-			ground = nil // where the case fails, the next begins on new ground
-			if on.run(t, c) {
-				ground = on
-			}
-		})
+			})
+			continue
+		}
+		if ground == nil {
+			ground = newGround(t, h)
+		}
+		sound := false
+		t.Run(c.name, func(t *testing.T) { sound = ground.run(t, c) })
+		if !sound { // the next case begins on new ground
+			ground = nil
+		}
 	}
 	if ground != nil {
 		ground.leave(t)
