@@ -71,7 +71,7 @@ func TestDeepNestingIsRefusedCleanly(t *testing.T) {
 	require.Nil(t, f)
 	prompt, err := compilePrompt("{{json .}}")
 	require.NoError(t, err)
-	text, f := render(prompt, record)
+	text, f := render(prompt, record, maxRequest)
 	require.Nil(t, f)
 	require.Equal(t, deep, text)
 }
@@ -82,7 +82,7 @@ func TestNumbersStayAsTheyAreWritten(t *testing.T) {
 	require.NoError(t, err)
 	record, f := parseRecord([]byte(`{"n":12345678901234567890,"m":1e999}`))
 	require.Nil(t, f)
-	text, f := render(prompt, record)
+	text, f := render(prompt, record, maxRequest)
 	require.Nil(t, f)
 	require.Equal(t, `12345678901234567890|12345678901234567890|1e999|{"m":1e999,"n":12345678901234567890}`, text)
 }

@@ -86,7 +86,7 @@ func (h *Handler) prepare(body []byte) (prompt, *siding.Failure) {
 			return prompt{}, bodyFault(siding.CauseSchemaViolation, "the record does not fit the input schema: %w", err)
 		}
 	}
-	text, f := render(h.template, record)
+	text, f := render(h.template, record, h.maxRequest)
 	if f != nil {
 		return prompt{}, f
 	}

@@ -126,7 +126,7 @@ func (c *conversation) obtain(ctx context.Context) (journaled, *siding.Failure) 
 			return journaled{}, storeFault("waiting until the journal can be written", err)
 		}
 		req := h.build(c.prompt, c.limit)
-		if f := fits(req); f != nil {
+		if f := h.fits(req); f != nil {
 			return journaled{}, f
 		}
 		worst, priced := h.worst(h.estimateOf(c.prompt), c.limit)

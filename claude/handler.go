@@ -24,6 +24,8 @@ type Handler struct {
 	digest      string
 	client      anthropic.Client
 	gate        gate
+	maxRequest  int // bytes; see the constants of these names
+	maxAnswer   int
 }
 
 var _ siding.Handler = (*Handler)(nil)
@@ -33,7 +35,7 @@ var _ siding.Handler = (*Handler)(nil)
 func New(c Config) (*Handler, error) {
 	c, err := c.complete()
 	errs := []error{err}
-	h := &Handler{c: c, limits: limitsOf(c.Model, c.Limits)}
+	h := &Handler{c: c, limits: limitsOf(c.Model, c.Limits), maxRequest: maxRequest, maxAnswer: maxAnswer}
 	if h.template, err = compilePrompt(c.Prompt); err != nil {
 		errs = append(errs, fmt.Errorf("prompt: %w", err))
 	}

@@ -58,8 +58,8 @@ func (h *Handler) readImages(record any) ([]imageFile, *siding.Failure) {
 		if f != nil {
 			return nil, f
 		}
-		if total += len(image.data); total > maxRequest {
-			return nil, bodyFault(siding.CauseInputTooLarge, "the images together are larger than the %d bytes that a request may have", maxRequest)
+		if total += len(image.data); total > h.maxRequest {
+			return nil, bodyFault(siding.CauseInputTooLarge, "the images together are larger than the %d bytes that a request may have", h.maxRequest)
 		}
 		list = append(list, image)
 	}

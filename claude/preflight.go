@@ -77,9 +77,9 @@ func (h *Handler) preflight(p prompt) *siding.Failure {
 }
 
 // fits refuses a request that is longer than the service takes.
-func fits(r request) *siding.Failure {
-	if len(r.body) > maxRequest {
-		return bodyFault(siding.CauseInputTooLarge, "the request has %d bytes, and the service takes %d", len(r.body), maxRequest)
+func (h *Handler) fits(r request) *siding.Failure {
+	if len(r.body) > h.maxRequest {
+		return bodyFault(siding.CauseInputTooLarge, "the request has %d bytes, and the service takes %d", len(r.body), h.maxRequest)
 	}
 	return nil
 }

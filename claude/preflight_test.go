@@ -41,9 +41,11 @@ func TestPromptsThatAreTooLong(t *testing.T) {
 		"well under the limit": {limited, 100, true}, "over the limit": {limited, 500, false},
 		"under the model's window": {bare, 60_000, true}, "far over the model's window": {bare, 300_000, false},
 		"near the window it is the service that decides": {bare, 80_000, true},
-		"an unknown window refuses nothing":              {unknown, 300_000, true}, "more than a request can hold": {many, 100_000, false},
+		"an unknown window refuses nothing":              {unknown, 300_000, true}, "more than a request can hold": {many, 20_000, false},
 	} {
-		_, f := newHandler(t, c.config).prepare(record(c.words))
+		h := newHandler(t, c.config)
+		h.maxRequest = 8 << 20
+		_, f := h.prepare(record(c.words))
 		if c.fits {
 			require.Nil(t, f, name)
 			continue
@@ -60,7 +62,9 @@ func TestARequestThatGrowsWhenItIsWrittenIsRefused(t *testing.T) {
 	j := newJournal()
 	c := config(j, sim(t).Client())
 	c.Model, c.Prompt = "claude-new-1", strings.Repeat("{{.title}}", 40)
-	_, f := deliver(t, newHandler(t, c), j, delivery("a", `{"title":"`+strings.Repeat(`\u0001`, 150_000)+`"}`))
+	h := newHandler(t, c)
+	h.maxRequest = 1 << 20
+	_, f := deliver(t, h, j, delivery("a", `{"title":"`+strings.Repeat(`\u0001`, 5_000)+`"}`))
 	require.NotNil(t, f)
 	require.Equal(t, siding.CauseInputTooLarge, f.Cause, "six bytes for each character")
 	require.Empty(t, j.all())

@@ -25,7 +25,7 @@ const maxAnswer = 64 << 20
 
 var (
 	errCallTimeout = fmt.Errorf("the call took longer than its timeout: %w", context.DeadlineExceeded)
-	errAnswerSize  = fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
+	errAnswerSize  = errors.New("the answer is larger than an answer can be")
 )
 
 // newHTTPClient makes a client for many calls to one host at once. How long a call may take is decided by its context.
@@ -63,7 +63,7 @@ func (h *Handler) send(ctx context.Context, body []byte, eventID string) reply {
 	opts := []option.RequestOption{
 		option.WithRequestBody("application/json", body),
 		option.WithMiddleware(func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-			return r.capture(req, next)
+			return r.capture(req, next, h.maxAnswer)
 		}),
 	}
 	if h.c.EventHeader != "" {
@@ -91,7 +91,7 @@ func (h *Handler) send(ctx context.Context, body []byte, eventID string) reply {
 }
 
 // capture keeps the exact bytes of the answer, however large the service means to make it.
-func (r *reply) capture(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+func (r *reply) capture(req *http.Request, next option.MiddlewareNext, most int) (*http.Response, error) {
 	res, err := next(req)
 	if err != nil {
 		r.err = err
@@ -99,9 +99,9 @@ func (r *reply) capture(req *http.Request, next option.MiddlewareNext) (*http.Re
 	}
 	r.status, r.header = res.StatusCode, res.Header
 	defer res.Body.Close()
-	r.body, r.err = io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
-	if r.err == nil && len(r.body) > maxAnswer {
-		r.body, r.err = r.body[:maxAnswer], errAnswerSize
+	r.body, r.err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
+	if r.err == nil && len(r.body) > most {
+		r.body, r.err = r.body[:most], errAnswerSize
 	}
 	res.Body = io.NopCloser(bytes.NewReader(r.body))
 	return res, nil

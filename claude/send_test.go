@@ -188,12 +188,13 @@ func TestAnEndlessAnswerIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{200, 500} {
 		j := newJournal()
-		body := io.MultiReader(strings.NewReader(`{"id":"`), io.LimitReader(zeros{}, maxAnswer+1000))
+		body := io.MultiReader(strings.NewReader(`{"id":"`), zeros{})
 		h := newHandler(t, config(j, &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 			r := response(status, "")
 			r.Body = io.NopCloser(body)
 			return r, nil
 		})}))
+		h.maxAnswer = 100_000
 		_, f := deliver(t, h, j, delivery("a", dunes))
 		require.Equal(t, siding.OutcomeTransient, f.Outcome)
 		require.Less(t, len(f.Error()), 2000)

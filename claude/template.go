@@ -69,14 +69,14 @@ func compilePrompt(text string) (*template.Template, error) {
 	return t, nil
 }
 
-// render fills the template with a record.
-func render(t *template.Template, record any) (string, *siding.Failure) {
-	var out limitedBuffer
+// render fills the template with a record. The text may have at most so many bytes.
+func render(t *template.Template, record any, most int) (string, *siding.Failure) {
+	out := limitedBuffer{most: most}
 	err := t.Execute(&out, record)
 	var missing *errMissing
 	switch {
 	case errors.Is(err, errTooLong):
-		return "", bodyFault(siding.CauseInputTooLarge, "the rendered prompt is longer than the %d bytes that a request may have", maxRequest)
+		return "", bodyFault(siding.CauseInputTooLarge, "the rendered prompt is longer than the %d bytes that a request may have", most)
 	case errors.As(err, &missing):
 		return "", bodyFault(siding.CauseTemplate, "the prompt cannot be made: %s", missing.text)
 	case err != nil:
@@ -101,10 +101,13 @@ func execError(err error) string {
 }
 
 // limitedBuffer refuses to grow beyond what a request may have.
-type limitedBuffer struct{ bytes.Buffer }
+type limitedBuffer struct {
+	bytes.Buffer
+	most int
+}
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > maxRequest {
+	if b.Len()+len(p) > b.most {
 		return 0, errTooLong
 	}
 	return b.Buffer.Write(p)

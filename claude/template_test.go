@@ -18,7 +18,7 @@ func renderText(t *testing.T, prompt string) (string, *siding.Failure) {
 	require.NoError(t, err, prompt)
 	record, f := parseRecord([]byte(templateRecord))
 	require.Nil(t, f)
-	return render(tmpl, record)
+	return render(tmpl, record, maxRequest)
 }
 
 func TestTemplatesThatHaveWhatTheyNeed(t *testing.T) {
@@ -100,7 +100,7 @@ func TestATemplateThatCutsACharacterIsAnError(t *testing.T) {
 	t.Parallel()
 	tmpl, err := compilePrompt("{{slice .t 0 1}}")
 	require.NoError(t, err)
-	_, f := render(tmpl, map[string]any{"t": "ü"})
+	_, f := render(tmpl, map[string]any{"t": "ü"}, maxRequest)
 	require.NotNil(t, f)
 	require.Contains(t, f.Error(), "cuts a character")
 }
@@ -144,7 +144,7 @@ func TestNoValueIsNeverPrinted(t *testing.T) {
 				record[k] = map[string]any{"a": nil, "b": "text"}
 			}
 		}
-		out, f := render(tmpl, record)
+		out, f := render(tmpl, record, maxRequest)
 		if f != nil {
 			return
 		}
