@@ -168,6 +168,9 @@ func (c *conversation) call(ctx context.Context, id siding.CallID, req request) 
 		g.NoCall = false
 		return journaled{}, g
 	}
+	if f != nil {
+		c.refusedRaise(f)
+	}
 	return journaled{answer: a, call: id, limit: req.limit, requestID: end.RequestID}, f
 }
 

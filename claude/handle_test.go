@@ -257,6 +257,24 @@ func TestACutAnswerIsNotAskedAgainUnderAnotherRecipeThatSendsTheSame(t *testing.
 	}
 }
 
+func TestAModelThatGivesLessThanWasThoughtHoldsNobodyElse(t *testing.T) {
+	t.Parallel()
+	cutFirst := once(claudesim.Do{Fault: "stop", Reason: "max_tokens"})
+	h, j, s := setup(t, func(c *Config) { c.MaxTokens = 64_000; c.Limits.OutputTokens = 1_000_000; c.Timeout = time.Hour }, cutFirst)
+	_, f := deliver(t, h, j, delivery("a", dunes))
+	require.Equal(t, siding.CauseTruncated, f.Cause)
+	_, f = deliver(t, h, j, delivery("a", dunes))
+	require.Equal(t, siding.OutcomePermanent, f.Outcome, f.Error())
+	require.Equal(t, siding.CauseTruncated, f.Cause)
+	require.Empty(t, f.Scope)
+	require.Contains(t, f.Error(), "64000", "what the service said is kept")
+	requireBill(t, j, s)
+
+	h, j, _ = setup(t, func(c *Config) { c.MaxTokens = 128_000; c.Timeout = time.Hour })
+	_, f = deliver(t, h, j, delivery("a", dunes))
+	require.Equal(t, siding.ScopeRecipe, f.Scope, "but the recipe's own max_tokens is the recipe's fault")
+}
+
 func TestAPausedTurnGoesOn(t *testing.T) {
 	t.Parallel()
 	pause := always(claudesim.Do{Fault: "stop", Reason: "pause_turn"})

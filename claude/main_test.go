@@ -61,7 +61,7 @@ func always(do claudesim.Do) claudesim.Rule { return claudesim.Rule{Do: do} }
 
 func delivery(id, body string) *siding.Delivery {
 	return &siding.Delivery{
-		Message: siding.Message{Queue: "q", ID: id, Body: []byte(body)}, Number: 1, Token: siding.LeaseToken{Message: 1, Nonce: 1},
+		Message: siding.Message{Queue: "q", ID: id, Body: []byte(body)}, Number: 2, Token: siding.LeaseToken{Message: 1, Nonce: 1},
 		StartedAt: time.Now(),
 	}
 }

@@ -30,23 +30,28 @@ func TestAnAnswerThatCannotBeWrittenWaitsInMemoryAndNoOtherCallStarts(t *testing
 		h, j, s := setup(t, nil)
 		began := time.Now()
 		j.failEnd = until(began.Add(20 * time.Minute))
-		var all sync.WaitGroup
-		all.Go(func() {
-			_, f := deliver(t, h, j, delivery("a", dunes))
-			require.Nil(t, f)
-			require.GreaterOrEqual(t, time.Since(began), 20*time.Minute)
-			require.Less(t, time.Since(began), 20*time.Minute+2*saveMost)
-		})
+		ended := make(chan error, 4)
+		var took time.Duration
+		go func() {
+			res, err := h.Handle(t.Context(), delivery("a", dunes))
+			j.settle(res.Judged)
+			took = time.Since(began)
+			ended <- err
+		}()
 		time.Sleep(time.Second)
 		for i := range 3 {
-			all.Go(func() {
-				_, f := deliver(t, h, j, delivery("b", fmt.Sprintf(`{"title":"other %d"}`, i)))
-				require.Nil(t, f)
-			})
+			go func() {
+				_, err := h.Handle(t.Context(), delivery("b", fmt.Sprintf(`{"title":"other %d"}`, i)))
+				ended <- err
+			}()
 		}
 		time.Sleep(10 * time.Minute)
 		require.Len(t, s.Calls(), 1, "no other call has started")
-		all.Wait()
+		for range 4 {
+			require.NoError(t, <-ended)
+		}
+		require.GreaterOrEqual(t, took, 20*time.Minute)
+		require.Less(t, took, 20*time.Minute+2*saveMost)
 		require.Len(t, s.Calls(), 4)
 		requireBill(t, j, s)
 		_, unknown := j.bill()

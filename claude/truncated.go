@@ -3,6 +3,7 @@ package claude
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/siding-dev/siding"
 )
@@ -15,6 +16,9 @@ func (h *Handler) mostOutput() int64 { return max(h.limits.OutputTokens, h.c.Max
 func (c *conversation) chooseLimit(ctx context.Context) *siding.Failure {
 	h := c.h
 	c.limit = h.c.MaxTokens
+	if c.d.Number == 1 {
+		return nil // nobody has asked yet
+	}
 	calls, err := h.c.Journal.Calls(ctx, c.d.Queue, c.d.ID)
 	if err != nil {
 		return storeFault("reading the journal", err)
@@ -55,14 +59,22 @@ func (c *conversation) chooseLimit(ctx context.Context) *siding.Failure {
 func (c *conversation) raise(cutAt int64) *siding.Failure {
 	most := c.h.mostOutput()
 	if cutAt >= most {
-		f := bodyFault(siding.CauseTruncated, "the answer was cut at max_tokens %d, and %s gives no more", cutAt, c.h.c.Model)
-		return f
+		return bodyFault(siding.CauseTruncated, "the answer was cut at max_tokens %d, and %s gives no more", cutAt, c.h.c.Model)
 	}
 	c.limit = most
 	if cutAt <= most/2 {
 		c.limit = cutAt * 2
 	}
 	return nil
+}
+
+// refusedRaise corrects what it means that the service refuses a max_tokens which is not the recipe's: the model gives
+// less than was thought, and the message that was cut is alone with that.
+func (c *conversation) refusedRaise(f *siding.Failure) {
+	if c.limit > c.h.c.MaxTokens && f.Cause == siding.CauseConfiguration && strings.Contains(f.Error(), "max_tokens") {
+		f.Outcome, f.Cause, f.Scope = siding.OutcomePermanent, siding.CauseTruncated, ""
+		f.Err = fmt.Errorf("the answer was cut, and the model gives no more: %w", f.Err)
+	}
 }
 
 // explainTruncated says what happens next with an answer that was cut.
