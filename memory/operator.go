@@ -139,7 +139,7 @@ func (s *Store) Discard(ctx context.Context, queue, reason string, ids ...string
 
 // interruptBy records the end of a delivery that an operator cut off.
 func (x *tx) interruptBy(m *message, text string) {
-	f := &siding.Failure{Outcome: siding.OutcomeInterrupted, Cause: siding.CauseLeaseLost, Err: errors.New(text)}
+	f := &siding.Failure{Outcome: siding.OutcomeInterrupted, Cause: siding.CauseUnknown, Err: errors.New(text)}
 	x.record(m, siding.OutcomeInterrupted, f.Stored(), "")
 	x.advance(m)
 }

@@ -165,8 +165,10 @@ func (m *model) lease(*rapid.T) {
 	}
 	require.Equal(m, after.InFlight, got.InFlight)
 	require.Equal(m, after.NextAt.IsZero(), got.NextAt.IsZero())
-	if !got.NextAt.IsZero() {
+	if after.NextAt.After(after.Now) {
 		m.sameTime(after.NextAt, got.NextAt, "NextAt")
+	} else {
+		require.False(m, got.NextAt.After(got.Now), "more could have been given")
 	}
 }
 
