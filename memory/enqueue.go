@@ -114,6 +114,9 @@ func (x *tx) take(queue string, o siding.EnqueueOptions, m siding.NewMessage, ha
 	}
 	x.supersede(&old, m)
 	x.put(&old)
+	if m.Dead != nil {
+		return siding.EnqueueDead, nil
+	}
 	return siding.EnqueueSuperseded, nil
 }
 

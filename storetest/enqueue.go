@@ -207,6 +207,21 @@ func enqueueCases() []testCase {
 			require.Empty(f, f.lease(10))
 			require.Equal(f, siding.EnqueueDead, f.status(siding.EnqueueOptions{RedriveDead: true}, m), "no better the second time")
 		}},
+		{"a body that brings its fault supersedes like any other, and is set aside", func(f *fixture) {
+			f.enqueue(msg("a"))
+			m := other("a")
+			m.Dead = permanent("broken")
+			require.Equal(f, siding.EnqueueDead, f.status(supersede, m))
+			require.Equal(f, string(m.Body), string(f.stateIs("a", siding.StateDead).Body))
+			d := f.leased("b")
+			m.ID = "b"
+			require.Equal(f, siding.EnqueueSuperseded, f.status(supersede, m), "when its delivery settles")
+			f.done(d, "1")
+			r := f.stateIs("b", siding.StateDead)
+			require.Equal(f, "broken", r.LastError.Text)
+			require.Empty(f, r.Result)
+			require.Empty(f, f.lease(5))
+		}},
 		{"a full queue refuses new messages and nothing else", func(f *fixture) {
 			f.dead("dead")
 			f.done(f.leased("done"), "1")
