@@ -77,17 +77,17 @@ var checkedTables = []checkedTable{
 		{"error-mismatch", "its cause is not that of its last error",
 			`coalesce(x.cause, '') <> coalesce((SELECT e.cause FROM last_errors e WHERE e.message = x.id), '')`, "x.cause"},
 		{"queue-missing", "its queue does not exist", "q.id IS NULL", "x.queue"},
-		{"answer-unjudged", "it is done, and nobody judged the answer to its last delivery",
-			`x.state = 'done' AND EXISTS (SELECT 1 FROM calls c WHERE c.message = x.id AND c.delivery = x.deliveries
+		{"answer-unjudged", "it is done under a recipe, and nobody judged the answer to its last delivery",
+			`x.state = 'done' AND x.digest IS NOT NULL AND EXISTS (SELECT 1 FROM calls c WHERE c.message = x.id AND c.delivery = x.deliveries
 			AND c.fate = 'answered' AND c.verdict = '')`, ""},
 		{"request-paid-twice", "a request was sent again that had an accepted answer",
 			`EXISTS (SELECT 1 FROM calls a JOIN calls b ON b.message = a.message AND b.request_hash = a.request_hash AND b.id > a.id
 			WHERE a.message = x.id AND a.verdict = 'accepted' AND b.digest = a.judged_under AND b.started_at >= a.ended_at)`, ""},
 		{"spend-mismatch", "what its calls cost is not what is kept of it",
 			`(SELECT coalesce(sum(p.calls), 0) FROM spend p WHERE p.message = x.id) <> (SELECT count(*) FROM calls c WHERE c.message = x.id)
-			OR (SELECT coalesce(sum(p.cost), 0) FROM spend p WHERE p.message = x.id) <> (SELECT coalesce(sum(c.cost), 0) FROM calls c WHERE c.message = x.id)
+			OR (SELECT coalesce(sum(p.cost), 0) FROM spend p WHERE p.message = x.id) <> (SELECT coalesce(sum(c.cost), 0) FROM calls c WHERE c.message = x.id AND c.fate = 'answered' AND c.priced = 1)
 			OR (SELECT coalesce(sum(p.maybe), 0) FROM spend p WHERE p.message = x.id) <> (SELECT count(*) FROM calls c WHERE c.message = x.id AND c.fate IN ('started', 'unknown'))
-			OR (SELECT coalesce(sum(p.maybe_max), 0) FROM spend p WHERE p.message = x.id) <> (SELECT coalesce(sum(c.worst_cost), 0) FROM calls c WHERE c.message = x.id AND c.fate IN ('started', 'unknown'))
+			OR (SELECT coalesce(sum(p.maybe_max), 0) FROM spend p WHERE p.message = x.id) <> (SELECT coalesce(sum(c.worst_cost), 0) FROM calls c WHERE c.message = x.id AND c.priced = 1 AND c.fate IN ('started', 'unknown'))
 			OR (SELECT coalesce(sum(p.unpriced), 0) FROM spend p WHERE p.message = x.id) <> (SELECT count(*) FROM calls c WHERE c.message = x.id AND c.fate = 'answered' AND c.priced = 0)`, ""},
 	}},
 	{name: "calls", key: "id", message: "x.message", rules: []checkRule{
@@ -100,8 +100,7 @@ var checkedTables = []checkedTable{
 		{"answer-missing", "a call has an answer exactly when it was answered",
 			"(x.fate = 'answered') <> EXISTS (SELECT 1 FROM answers a WHERE a.call = x.id)", "x.id"},
 		{"verdict-without-answer", "only an answered call has a verdict and a cost", "x.fate <> 'answered' AND (x.verdict <> '' OR x.cost <> 0)", "x.id"},
-		{"cost-impossible", "an amount is below 0, or stands where no price is known",
-			"min(x.cost, x.worst_cost) < 0 OR x.priced = 0 AND x.cost <> 0", "x.id"},
+		{"cost-impossible", "an amount is below 0", "min(x.cost, x.worst_cost) < 0", "x.id"},
 	}},
 	{name: "bodies", key: "message", message: "x.message", rules: []checkRule{orphan}},
 	{name: "pending_bodies", key: "message", message: "x.message", rules: []checkRule{orphan}},

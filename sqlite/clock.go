@@ -37,6 +37,17 @@ func (c *clock) tick() int64 {
 	return now
 }
 
+// jumpLeast is how far the wall clock must lie behind to count as set back: clocks of processes that have just written
+// differ by less.
+const jumpLeast = 10_000
+
+// jumped tells whether the wall clock has been set back since it was last looked at.
+func (c *clock) jumped() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wall().UnixMicro()+c.offset < c.last-jumpLeast
+}
+
 // peek gives the time without moving it: for looking, not for deciding.
 func (c *clock) peek() int64 {
 	c.mu.Lock()

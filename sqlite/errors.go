@@ -35,8 +35,9 @@ func explain(path string, err error) error {
 	case sqlite3.SQLITE_CORRUPT:
 		return fmt.Errorf("%s is damaged; keep a copy of it, and of the -wal file beside it, before anything else: %w", path, err)
 	case sqlite3.SQLITE_IOERR:
-		// SQLite does not say why a write failed. A file system without room, and a quota, look like this in the WAL.
-		if e.Code() == sqlite3.SQLITE_IOERR_WRITE && noRoom(path) {
+		// A write that fails for another reason than ENOSPC (a quota, a limit on the size of files, a file system that has
+		// its own name for full) is only called an I/O error. Reading and syncing have codes of their own.
+		if e.Code() == sqlite3.SQLITE_IOERR_WRITE || noRoom(path) {
 			return fmt.Errorf("%s: %w; make room, and ask again: %w", path, siding.ErrDiskFull, err)
 		}
 		return fmt.Errorf("%s: the disk does not do what it should: %w", path, err)

@@ -141,15 +141,15 @@ func (t *tx) insertCall(m *stored, r siding.CallRequest) (int64, error) {
 		ask = r.AskHash[:]
 	}
 	worst := max(r.WorstCost, 0)
-	if !r.Priced {
-		worst = 0
-	}
 	_, id, err := t.insert(`INSERT INTO calls (message, delivery, process, request_hash, ask_hash, digest, lane, started_at,
 		deadline, fate, output_limit, worst_cost, priced) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'started', ?, ?, ?)`,
 		m.id, m.Deliveries, t.s.process, r.RequestHash[:], ask, siding.Scrub(r.Digest, 256), siding.Scrub(r.Lane, 256), t.now,
 		fromMicros(t.now).Add(r.Deadline).UnixMicro(), r.OutputLimit, int64(worst), r.Priced)
 	if err != nil {
 		return 0, err
+	}
+	if !r.Priced {
+		worst = 0 // it means nothing, and is in no sum
 	}
 	return id, t.charge(m.id, m.queue, spend{calls: 1, maybe: 1, maybeMax: worst})
 }
@@ -185,7 +185,7 @@ func (t *tx) endCall(e siding.CallEnd) error {
 	var worst siding.Money
 	found, err := t.one(func(r *row) {
 		message, queue, fate, worst = r.int(0), r.int(1), siding.Fate(r.str(2)), siding.Money(r.int(3))
-	}, "SELECT c.message, m.queue, c.fate, c.worst_cost FROM calls c JOIN messages m ON m.id = c.message WHERE c.id = ?", int64(e.Call))
+	}, "SELECT c.message, m.queue, c.fate, iif(c.priced, c.worst_cost, 0) FROM calls c JOIN messages m ON m.id = c.message WHERE c.id = ?", int64(e.Call))
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (t *tx) endCall(e siding.CallEnd) error {
 	if !answered {
 		u = siding.Usage{}
 	}
-	if !answered || !e.Priced {
+	if !answered {
 		cost = 0
 	}
 	err = t.guarded(`UPDATE calls SET fate = ?, ended_at = ?, status = ?, request_id = ?, input_tokens = ?, output_tokens = ?,
@@ -233,8 +233,8 @@ func (t *tx) endCall(e siding.CallEnd) error {
 		return nil // it stays counted as maybe billed
 	}
 	d := spend{maybe: -1, maybeMax: -worst, cost: cost, usage: u}
-	if answered && !e.Priced {
-		d.unpriced = 1
+	if answered && !e.Priced { // its cost means nothing, and is in no sum
+		d.cost, d.unpriced = 0, 1
 	}
 	return t.charge(message, queue, d)
 }

@@ -138,7 +138,7 @@ func (c *claim) pick(queue, input string) (string, int64) {
 // take gives up to n due messages to the claim: untried ones, or those that have failed before. A message is marked as
 // leased at once, so that nothing is given twice.
 func (t *tx) take(c *claim, tried, n int) (taken int, err error) {
-	for below := int64(math.MaxInt32); taken < n; {
+	for below := int64(math.MaxInt64); taken < n; {
 		priority, at, found, err := t.top(c, tried, below)
 		if err != nil || !found {
 			return taken, err
@@ -167,7 +167,7 @@ func (t *tx) top(c *claim, tried int, below int64) (priority, at int64, found bo
 
 // next notes when the next message comes due that was not given, and tells whether one is due already.
 func (t *tx) next(c *claim, tried int) (due bool, err error) {
-	for below := int64(math.MaxInt32); ; {
+	for below := int64(math.MaxInt64); ; {
 		priority, at, found, err := t.top(c, tried, below)
 		if err != nil || !found {
 			return due, err

@@ -24,6 +24,12 @@ func (s *Store) read(ctx context.Context, fn func(*conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if !s.opts.ReadOnly && s.clock.jumped() {
+		// The sooner it is noticed, and kept, the less time is lost to it.
+		if _, err := s.Now(ctx); err != nil {
+			return err
+		}
+	}
 	select {
 	case s.readSlots <- struct{}{}:
 	case <-s.stop:

@@ -98,28 +98,39 @@ func (t *tx) redrive(m *stored) error {
 
 // discard gives a message up. A delivery under way ends here in the history, as interrupted.
 func (t *tx) discard(m *stored, reason string) error {
+	if m.State == siding.StateLeased {
+		if err := t.cutOff(m); err != nil {
+			return err
+		}
+	}
 	was := m.standing()
 	if err := t.revise(m.id, siding.RevisionDiscarded, reason, "", false); err != nil {
 		return err
 	}
-	if m.State == siding.StateLeased {
-		f := &siding.Failure{Cause: siding.CauseLeaseLost, Err: errDiscarded}
-		e := f.Stored()
-		e.Outcome = siding.OutcomeInterrupted
-		if err := t.remember(m, siding.OutcomeInterrupted, "", e); err != nil {
-			return err
-		}
-		if m.pending {
-			if _, err := t.exec("DELETE FROM pending_bodies WHERE message = ?", m.id); err != nil {
-				return err
-			}
-		}
-	}
-	err := t.guarded(`UPDATE messages SET state = 'discarded', lease_nonce = 0, pending = 0, dead_at = NULL, reason = NULL
-		WHERE id = ? AND state IN ('ready', 'leased', 'dead')`, m.id)
+	err := t.guarded(`UPDATE messages SET state = 'discarded', dead_at = NULL, reason = NULL
+		WHERE id = ? AND state IN ('ready', 'dead')`, m.id)
 	if err != nil {
 		return err
 	}
 	m.State = siding.StateDiscarded
 	return t.move(m.id, m.queue, m.hasInput, was, m.standing())
+}
+
+// cutOff ends the delivery of a leased message by hand. The message is ready then, with the body that waited for it.
+func (t *tx) cutOff(m *stored) error {
+	was := m.standing()
+	e := (&siding.Failure{Outcome: siding.OutcomeInterrupted, Cause: siding.CauseLeaseLost, Err: errDiscarded}).Stored()
+	if err := t.remember(m, siding.OutcomeInterrupted, "", e); err != nil {
+		return err
+	}
+	err := t.guarded("UPDATE messages SET state = 'ready', available_at = ?, lease_nonce = 0 WHERE id = ? AND state = 'leased' AND lease_nonce = ?",
+		t.now, m.id, m.nonce)
+	if err != nil {
+		return err
+	}
+	m.State = siding.StateReady
+	if err := t.move(m.id, m.queue, m.hasInput, was, m.standing()); err != nil || !m.pending {
+		return err
+	}
+	return t.takePending(m)
 }
