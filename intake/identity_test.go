@@ -253,13 +253,6 @@ func TestPointers(t *testing.T) {
 		require.Equal(t, text, p.String())
 		require.Equal(t, text == "", p.IsZero())
 	}
-	for text, want := range map[string]string{
-		"id":    `did you mean "/id"?`,
-		"/a~":   "~0 stands for ~",
-		"/a~2":  "~0 stands for ~",
-		"/\xff": "not valid UTF-8",
-	} {
-		_, err := ParsePointer(text)
-		require.ErrorContains(t, err, want)
-	}
+	_, err := ParsePointer("id")
+	require.ErrorContains(t, err, `did you mean "/id"?`)
 }
