@@ -248,7 +248,7 @@ func (t *tx) enqueueKnown(q int64, o siding.EnqueueOptions, in incoming) (siding
 	if err != nil {
 		return siding.Enqueued{}, placed{}, err
 	}
-	if m.State == siding.StateDead {
+	if m.State == siding.StateDead { // the new body brought its fault
 		return answer(siding.EnqueueDead)
 	}
 	return answer(siding.EnqueueSuperseded)

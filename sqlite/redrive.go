@@ -119,7 +119,7 @@ func (t *tx) discard(m *stored, reason string) error {
 // cutOff ends the delivery of a leased message by hand. The message is ready then, with the body that waited for it.
 func (t *tx) cutOff(m *stored) error {
 	was := m.standing()
-	e := (&siding.Failure{Outcome: siding.OutcomeInterrupted, Cause: siding.CauseLeaseLost, Err: errDiscarded}).Stored()
+	e := (&siding.Failure{Outcome: siding.OutcomeInterrupted, Cause: siding.CauseUnknown, Err: errDiscarded}).Stored()
 	if err := t.remember(m, siding.OutcomeInterrupted, "", e); err != nil {
 		return err
 	}
