@@ -198,14 +198,15 @@ func (c *conversation) consider(start siding.CallStart, req request) (got journa
 	return journaled{}, false, nil
 }
 
-// busy waits for whoever is sending the same request. The time is the store's, so it is measured from the lease.
+// busy waits for whoever is sending the same request. The time is the store's, so it is measured from the lease. The hold
+// has no scope: nobody but this message waits.
 func (c *conversation) busy(until time.Time) *siding.Failure {
 	from := c.d.StartedAt
 	if from.IsZero() {
 		from = c.h.c.Clock()
 	}
 	return &siding.Failure{
-		Outcome: siding.OutcomeHeld, Cause: siding.CauseTimeout, Scope: siding.ScopeLane, NoCall: true,
+		Outcome: siding.OutcomeHeld, Cause: siding.CauseTimeout, Lane: c.h.Lane(), NoCall: true,
 		RetryAfter: min(max(until.Sub(from), time.Second), maxTimeout+callMargin),
 		Err:        errors.New("the same request is under way from another delivery; it is not sent again before that call's deadline"),
 	}

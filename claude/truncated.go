@@ -25,7 +25,7 @@ func (c *conversation) chooseLimit(ctx context.Context) *siding.Failure {
 	}
 	var cutAt []siding.Call
 	for _, call := range calls {
-		if call.JudgedCause == siding.CauseTruncated && call.OutputLimit > 0 {
+		if wasCut(call) {
 			cutAt = append(cutAt, call)
 		}
 	}
@@ -53,6 +53,15 @@ func (c *conversation) chooseLimit(ctx context.Context) *siding.Failure {
 		}
 	}
 	return nil
+}
+
+// wasCut tells whether a call's answer was cut at its limit. A verdict without a cause is one that was given while a
+// call was started, before a process died: then the answer's length tells.
+func wasCut(call siding.Call) bool {
+	if call.OutputLimit < 1 || call.Verdict != siding.VerdictRejected {
+		return false
+	}
+	return call.JudgedCause == siding.CauseTruncated || call.JudgedCause == "" && call.Usage.Output >= call.OutputLimit
 }
 
 // raise sets max_tokens to twice what an answer was cut at, or says that there is no more to give.
