@@ -23,6 +23,9 @@ func (s *Store) Enqueue(ctx context.Context, queue string, o siding.EnqueueOptio
 			if in, err = x.input(o.Input, queue); err != nil {
 				return err
 			}
+			if in.sealed {
+				return fmt.Errorf("input %d is sealed: %w", o.Input, siding.ErrWrongState)
+			}
 		}
 		for _, m := range msgs {
 			out = append(out, x.enqueue(queue, o, in, received(m)))

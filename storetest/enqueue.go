@@ -199,6 +199,7 @@ func enqueueCases() []testCase {
 			require.Equal(f, siding.EnqueueDead, f.status(siding.EnqueueOptions{}, m))
 			r := f.stateIs("a", siding.StateDead)
 			require.Equal(f, siding.ReasonPoison, r.Reason)
+			require.Equal(f, siding.OutcomePermanent, r.LastError.Outcome)
 			require.Equal(f, siding.CauseInvalidUTF8, r.LastError.Cause)
 			require.NotEmpty(f, r.LastError.Fingerprint)
 			require.Zero(f, r.Attempt)
@@ -264,6 +265,19 @@ func enqueueCases() []testCase {
 			require.Equal(f, siding.CauseExpired, r.LastError.Cause)
 			require.Zero(f, r.Attempt)
 			require.Empty(f, r.History)
+		}},
+		{"a message whose lease and time have run out is taken back and set aside at once", func(f *fixture) {
+			m := msg("a")
+			m.ExpiresAt = f.clock.Now().Add(10 * time.Second)
+			f.enqueue(m)
+			f.leaseOne()
+			f.clock.Advance(2 * time.Minute)
+			l := f.leaseWith(f.request(0))
+			require.True(f, l.NextAt.IsZero())
+			r := f.stateIs("a", siding.StateDead)
+			require.Equal(f, siding.ReasonExpired, r.Reason)
+			require.Equal(f, 1, r.Interruptions)
+			require.Len(f, r.History, 1)
 		}},
 		{"a delivery under way may outlive the message's time", func(f *fixture) {
 			m := msg("a")

@@ -408,6 +408,12 @@ func manifestCases() []testCase {
 			require.ErrorIs(f, f.store.Readopt(f.ctx, f.queue, "a", j, nil), siding.ErrWrongState)
 			require.Equal(f, before, f.get("a"))
 		}},
+		{"nothing is added to an input that is sealed", func(f *fixture) {
+			in := f.input("key", "a")
+			_, err := f.store.Enqueue(f.ctx, f.queue, siding.EnqueueOptions{Input: in}, record(1, "b", "2"))
+			require.ErrorIs(f, err, siding.ErrWrongState)
+			require.EqualValues(f, 1, f.inputStats(in).Enqueued)
+		}},
 		{"inputs that do not exist are not found", func(f *fixture) {
 			const nobodys = 1 << 40
 			_, err := f.store.Enqueue(f.ctx, f.queue, siding.EnqueueOptions{Input: nobodys}, msg("a"))
