@@ -132,11 +132,6 @@ func (t *tx) sweep(c *claim) error {
 	if err != nil {
 		return err
 	}
-	err = t.query(collect(&expired), "SELECT "+messageColumns+` FROM messages m INDEXED BY messages_expiring
-		WHERE m.state = 'ready' AND m.queue = ? AND m.expires_at <= ? LIMIT ?`, c.q, t.now, sweepMost)
-	if err != nil {
-		return err
-	}
 	for i := range lapsed {
 		m := &lapsed[i]
 		if m.err != nil {
@@ -149,6 +144,12 @@ func (t *tx) sweep(c *claim) error {
 		if _, err := t.finish(&m.stored, siding.Settlement{Failure: interrupted(cause), Policy: c.Policy, Rand: c.Rand}); err != nil {
 			return err
 		}
+	}
+	// Now, because what has just been taken back may have expired meanwhile.
+	err = t.query(collect(&expired), "SELECT "+messageColumns+` FROM messages m INDEXED BY messages_expiring
+		WHERE m.state = 'ready' AND m.queue = ? AND m.expires_at <= ? LIMIT ?`, c.q, t.now, sweepMost)
+	if err != nil {
+		return err
 	}
 	for i := range expired {
 		m := &expired[i]

@@ -185,7 +185,7 @@ func (t *tx) remember(m *stored, outcome siding.Outcome, digest string, e *sidin
 func (t *tx) judge(message int64, j siding.Judgement) error {
 	verdict := siding.VerdictRejected
 	if j.Accepted {
-		verdict = siding.VerdictAccepted
+		verdict, j.Cause = siding.VerdictAccepted, ""
 	}
 	_, err := t.exec("UPDATE calls SET verdict = ?, judged_cause = ?, judged_under = ? WHERE id = ? AND message = ? AND fate = 'answered'",
 		string(verdict), siding.Scrub(string(j.Cause), 64), siding.Scrub(j.Digest, 256), int64(j.Call), message)
