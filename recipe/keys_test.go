@@ -68,3 +68,21 @@ func TestTheKeysAreWellFormed(t *testing.T) {
 }
 
 func rapidText(m siding.Money) string { return strconv.FormatInt(int64(m), 10) }
+
+// manualRecipe gives the indented recipe at the head of the reference page.
+func manualRecipe(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/recipe.md")
+	require.NoError(t, err)
+	var b strings.Builder
+	for line := range strings.SplitSeq(string(text), "\n") {
+		code, indented := strings.CutPrefix(line, "    ")
+		switch {
+		case indented:
+			b.WriteString(code + "\n")
+		case b.Len() > 0:
+			return b.String()
+		}
+	}
+	return b.String()
+}
