@@ -156,3 +156,94 @@ func TestAStopGivesBackWhatABatchHasLeftToTryAlone(t *testing.T) {
 		require.Zero(t, f.get("m3").Attempt)
 	})
 }
+
+func TestABatchEndsItsContextOnlyWhenAllItsLeasesAreLost(t *testing.T) {
+	t.Parallel()
+	for _, all := range []bool{false, true} {
+		t.Run(fmt.Sprintf("all: %v", all), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := setup(t)
+				f.many(3)
+				end := start(t.Context(), f.worker(worker.Config{BatchSize: 3, Concurrency: 1, BatchHandler: batch(func(ctx context.Context, items []*siding.BatchItem) error {
+					select {
+					case <-ctx.Done():
+						if !all || context.Cause(ctx) != siding.ErrLeaseLost {
+							t.Error("the context ended with", context.Cause(ctx))
+						}
+					case <-time.After(time.Hour):
+					}
+					return nil
+				})}))
+				synctest.Wait()
+				taken := []string{"m1"}
+				if all {
+					taken = []string{"m0", "m1", "m2"}
+				}
+				_, err := f.store.Discard(t.Context(), queue, "given up", taken...)
+				require.NoError(t, err)
+				require.NoError(t, <-end)
+				require.EqualValues(t, 3-len(taken), f.stats().Done)
+				require.EqualValues(t, len(taken), f.stats().Discarded)
+			})
+		})
+	}
+}
+
+// A message that is tried alone and loses its lease has no part in what becomes of the next; one that has lost it before
+// its turn is not handed over.
+func TestALeaseThatIsLostAmongMessagesTriedAloneConcernsOnlyItsMessage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := setup(t)
+		f.many(4)
+		c := newCalls()
+		end := start(t.Context(), f.worker(worker.Config{BatchSize: 4, Concurrency: 1, Policy: exact(0), BatchHandler: batch(func(ctx context.Context, items []*siding.BatchItem) error {
+			if len(items) > 1 {
+				return errPoison
+			}
+			c.add(items[0].Delivery)
+			switch items[0].ID {
+			case "m0":
+				<-ctx.Done()
+				return ctx.Err()
+			case "m3":
+				return errPoison
+			}
+			return ctx.Err()
+		})}))
+		synctest.Wait()
+		_, err := f.store.Discard(t.Context(), queue, "given up", "m0", "m2")
+		require.NoError(t, err)
+		require.NoError(t, <-end)
+		require.Equal(t, siding.StateDiscarded, f.get("m0").State)
+		require.Equal(t, siding.StateDone, f.get("m1").State)
+		require.Equal(t, siding.StateDiscarded, f.get("m2").State)
+		require.Equal(t, siding.StateDead, f.get("m3").State)
+		require.Zero(t, c.of("m2"))
+	})
+}
+
+func TestThrottlingKeepsTheRestOfABatchFromBeingTriedAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := setup(t)
+		f.many(4)
+		var at []time.Duration
+		begin := time.Now()
+		f.drain(worker.Config{BatchSize: 4, Concurrency: 1, BatchHandler: batch(func(ctx context.Context, items []*siding.BatchItem) error {
+			at = append(at, time.Since(begin).Truncate(time.Second))
+			if len(at) == 1 {
+				items[0].Fail(limited(time.Minute))
+				return errPoison
+			}
+			return nil
+		})})
+		require.GreaterOrEqual(t, at[1], time.Minute)
+		for i := range 4 {
+			r := f.get(fmt.Sprint("m", i))
+			require.Zero(t, r.Attempt)
+			require.Equal(t, siding.CauseRateLimited, r.History[0].Error.Cause)
+		}
+	})
+}

@@ -109,7 +109,7 @@ func TestWhatADeadProcessLeftIsFreedWhileAnotherWorks(t *testing.T) {
 		_, err := other.Lease(t.Context(), siding.LeaseRequest{Queue: queue, Max: 1, Duration: time.Hour, Policy: exact(0)})
 		require.NoError(t, err)
 		c := newCalls()
-		end := start(t.Context(), f.worker(worker.Config{Handler: handler(func(ctx context.Context, d *siding.Delivery) error {
+		end := start(t.Context(), f.worker(worker.Config{Poll: time.Hour, Handler: handler(func(ctx context.Context, d *siding.Delivery) error {
 			c.add(d)
 			return nil
 		})}))

@@ -118,6 +118,62 @@ func TestTheLargestRequestedRestCounts(t *testing.T) {
 	})
 }
 
+func TestACallFromBeforeARestSaysNothingAboutItsEnd(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]error{"a success": nil, "a throttled one": limited(0)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := setup(t)
+				f.many(4)
+				c := newCalls()
+				f.drain(worker.Config{Concurrency: 2, Policy: exact(0), Handler: handler(func(ctx context.Context, d *siding.Delivery) error {
+					c.add(d)
+					switch {
+					case len(c.all()) > 2:
+						return nil
+					case d.ID == "m0":
+						return limited(10 * time.Second)
+					}
+					time.Sleep(9500 * time.Millisecond)
+					return late
+				})})
+				require.Equal(t, 10*time.Second, c.whole()[2])
+			})
+		})
+	}
+}
+
+// The service has answered: that one message is condemned does not keep the others waiting. A fault that was found
+// without asking it proves nothing.
+func TestAnAnswerEndsARestEvenIfItCondemnsTheMessage(t *testing.T) {
+	t.Parallel()
+	for _, noCall := range []bool{false, true} {
+		t.Run(fmt.Sprintf("without a call: %v", noCall), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := setup(t)
+				f.many(10)
+				var order []time.Duration
+				begin := time.Now()
+				f.drain(worker.Config{Concurrency: 3, Policy: exact(0), Handler: handler(func(ctx context.Context, d *siding.Delivery) error {
+					if time.Since(begin) < time.Second {
+						return limited(time.Minute)
+					}
+					order = append(order, time.Since(begin).Truncate(time.Second))
+					if len(order) == 1 {
+						return &siding.Failure{Outcome: siding.OutcomePermanent, Cause: siding.CauseInvalidRequest, NoCall: noCall}
+					}
+					time.Sleep(time.Second)
+					return nil
+				})})
+				together := order[2] == order[1]
+				require.Equal(t, !noCall, together, "%v", order)
+			})
+		})
+	}
+}
+
 func TestAFaultOfTheAccountStopsTheWorkAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []*siding.Failure{
@@ -160,6 +216,29 @@ func TestAFaultOfTheAccountStopsTheWorkAtOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestTheFirstHoldIsTheOneThatIsReported(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := setup(t)
+		f.many(2)
+		told := 0
+		err := f.worker(worker.Config{Concurrency: 2, Observe: func(e worker.Event) {
+			if _, ok := e.(worker.Held); ok {
+				told++
+			}
+		}, Handler: handler(func(ctx context.Context, d *siding.Delivery) error {
+			if d.ID == "m0" {
+				time.Sleep(time.Second)
+			}
+			return siding.Held(siding.ScopeAccount, errors.New(d.ID))
+		})}).Run(t.Context())
+		require.ErrorContains(t, err, "m1")
+		require.NotContains(t, err.Error(), "m0")
+		require.Equal(t, 1, told)
+		require.EqualValues(t, 2, f.stats().Ready)
+	})
 }
 
 func TestManyThatFailTogetherDoNotComeBackTogether(t *testing.T) {

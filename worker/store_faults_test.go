@@ -155,7 +155,9 @@ func TestAClosedStoreEndsTheRun(t *testing.T) {
 		})}))
 		synctest.Wait()
 		require.NoError(t, f.store.Close())
+		begin := time.Now()
 		require.ErrorIs(t, <-end, siding.ErrClosed)
+		require.LessOrEqual(t, time.Since(begin), time.Second)
 		require.Equal(t, siding.ErrShutdown, <-cause)
 	})
 }
@@ -166,7 +168,7 @@ func TestAnOutcomeThatTheStoreRefusesBecomesAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := setup(t)
 		f.many(20)
-		w, err := worker.New(&picky{f.store}, worker.Config{
+		w, err := worker.New(&picky{f.store, false}, worker.Config{
 			Queue: queue, Drain: true, Policy: exact(0), Concurrency: 2,
 			Handler: resultHandler(func(ctx context.Context, d *siding.Delivery) (siding.Result, error) {
 				if d.ID == "m3" {
@@ -184,13 +186,38 @@ func TestAnOutcomeThatTheStoreRefusesBecomesAFailure(t *testing.T) {
 	})
 }
 
-// picky refuses a certain result.
-type picky struct{ siding.Queue }
+// Not even its failure is taken: the lease runs out, which the store counts, and the others go on.
+func TestAMessageThatTheStoreNeverTakesDoesNotStopTheOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := setup(t)
+		f.many(20)
+		w, err := worker.New(&picky{f.store, true}, worker.Config{
+			Queue: queue, Drain: true, Policy: exact(0), Concurrency: 2,
+			Handler: resultHandler(func(ctx context.Context, d *siding.Delivery) (siding.Result, error) {
+				if d.ID == "m3" {
+					return siding.Result{Body: []byte(`"bad"`)}, nil
+				}
+				return siding.Result{}, nil
+			}),
+		})
+		require.NoError(t, err)
+		require.NoError(t, w.Run(t.Context()))
+		require.EqualValues(t, 19, f.stats().Done)
+		require.Equal(t, siding.ReasonInterruptionsExhausted, f.get("m3").Reason)
+	})
+}
+
+// picky refuses a certain result, and when it is thorough any failure too.
+type picky struct {
+	siding.Queue
+	thorough bool
+}
 
 func (p *picky) Settle(ctx context.Context, all ...siding.Settlement) ([]siding.Settled, error) {
 	out := make([]siding.Settled, len(all))
 	for i, s := range all {
-		if string(s.Result) == `"bad"` {
+		if string(s.Result) == `"bad"` || p.thorough && s.Failure != nil {
 			out[i].Err = errors.New("does not like it")
 			continue
 		}

@@ -100,6 +100,27 @@ func TestADelayedRetryOccupiesNoSlotAndComesAtItsTime(t *testing.T) {
 	})
 }
 
+// Whatever else is in flight, and however seldom the store is asked otherwise.
+func TestARetryIsFetchedAtItsTimeWhileOthersRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := setup(t)
+		f.put("long", "failing")
+		c := newCalls()
+		f.drain(worker.Config{Concurrency: 2, Policy: exact(1), Poll: 24 * time.Hour, Handler: handler(func(ctx context.Context, d *siding.Delivery) error {
+			if d.ID == "long" {
+				time.Sleep(time.Hour)
+				return nil
+			}
+			c.add(d)
+			time.Sleep(time.Minute)
+			return errPoison
+		})})
+		require.Equal(t, []time.Duration{0, 62 * time.Second}, c.whole())
+		require.InDelta(t, 3600, time.Since(c.start).Seconds(), 0.1, "and the end is seen at once")
+	})
+}
+
 func TestAMessageWithALaterTimeIsFetchedAtThatTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
