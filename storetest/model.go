@@ -247,13 +247,12 @@ func (m *model) settle(*rapid.T) {
 	}
 	sut, ref := one, one
 	sut.Token, ref.Token = d.sut.Token, d.ref.Token
-	if len(m.calls) > 0 && rapid.Bool().Draw(m.T, "judges") {
-		c := m.call()
+	for _, c := range m.toJudge(d.ref.ID, one.Failure == nil) {
 		j := siding.Judgement{Accepted: rapid.Bool().Draw(m.T, "accepts"), Digest: one.Digest, Cause: siding.CauseSchemaMismatch}
 		j.Call = c.sut
-		sut.Judged = []siding.Judgement{j}
+		sut.Judged = append(sut.Judged, j)
 		j.Call = c.ref
-		ref.Judged = []siding.Judgement{j}
+		ref.Judged = append(ref.Judged, j)
 	}
 	got, err := m.f.store.Settle(m.ctx, sut)
 	require.NoError(m, err)
@@ -266,6 +265,30 @@ func (m *model) settle(*rapid.T) {
 	}
 	g.AvailableAt, w.AvailableAt = time.Time{}, time.Time{}
 	require.Equal(m, w, g)
+}
+
+// toJudge gives the answers to a message that a settlement judges: all that nobody has judged, where it is done, and else
+// any one.
+func (m *model) toJudge(id string, done bool) (out []pair[siding.CallID]) {
+	if !done {
+		if len(m.calls) > 0 && rapid.Bool().Draw(m.T, "judges") {
+			out = append(out, m.call())
+		}
+		return out
+	}
+	calls, err := m.ref.Calls(m.ctx, m.queue, id)
+	require.NoError(m, err)
+	for _, c := range calls {
+		if c.Fate != siding.FateAnswered || c.Verdict != siding.VerdictNone {
+			continue
+		}
+		for _, p := range m.calls {
+			if p.ref == c.ID {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
 }
 
 func (m *model) extend(*rapid.T) {
