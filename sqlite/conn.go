@@ -138,14 +138,6 @@ func (c *conn) query(fn func(*row) error, query string, args ...any) (err error)
 	}
 }
 
-// returning is query for a statement with RETURNING: each row is one that it has changed.
-func (c *conn) returning(fn func(*row) error, query string, args ...any) error {
-	return c.query(func(r *row) error {
-		c.wrote = true
-		return fn(r)
-	}, query, args...)
-}
-
 // one calls fn for the first row and tells whether there was one.
 func (c *conn) one(fn func(*row), query string, args ...any) (bool, error) {
 	found := false

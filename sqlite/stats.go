@@ -91,7 +91,7 @@ func tallyOf(c *conn, scope tallyScope) (counted, error) {
 			out.addCause(siding.Cause(r.str(2)), r.str(3), n)
 		}
 		return r.err
-	}, "SELECT state, tried, detail, fingerprint, n FROM tallies WHERE queue = ? AND input = ?", scope.queue, scope.input)
+	}, "SELECT state, tried, detail, fingerprint, n FROM tallies WHERE queue = ? AND input = ? AND n <> 0", scope.queue, scope.input)
 	if err != nil {
 		return out, err
 	}

@@ -161,17 +161,8 @@ func (t *tx) flush() error {
 		if n == 0 {
 			continue
 		}
-		left := int64(1)
-		args := []any{k.queue, k.input, string(k.state), k.tried, k.detail, k.fingerprint, n}
-		err := t.returning(func(r *row) error {
-			left = r.int(0)
-			return r.err
-		}, `INSERT INTO tallies (queue, input, state, tried, detail, fingerprint, n) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET n = n + excluded.n RETURNING n`, args...)
-		if err == nil && left == 0 {
-			_, err = t.exec(`DELETE FROM tallies WHERE queue = ? AND input = ? AND state = ? AND tried = ? AND detail = ?
-				AND fingerprint = ?`, args[:6]...)
-		}
+		_, err := t.exec(`INSERT INTO tallies (queue, input, state, tried, detail, fingerprint, n) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET n = n + excluded.n`, k.queue, k.input, string(k.state), k.tried, k.detail, k.fingerprint, n)
 		if err != nil {
 			return err
 		}

@@ -237,7 +237,7 @@ CREATE TABLE tallies (
   tried       INTEGER NOT NULL,
   detail      TEXT    NOT NULL,
   fingerprint TEXT    NOT NULL,
-  n           INTEGER NOT NULL,
+  n           INTEGER NOT NULL,              -- may have come down to 0
   PRIMARY KEY (queue, input, state, tried, detail, fingerprint)
 ) STRICT, WITHOUT ROWID;
 
