@@ -27,7 +27,7 @@ bench: build ## how fast the store is on this machine
 
 build: ## the program, as .bin/siding
 	@mkdir -p $(BIN)
-	@$(GO) build -trimpath -o $(BIN)/siding ./cmd/siding
+	@$(GO) build -o $(BIN)/siding ./cmd/siding
 
 fmt: ## format the code
 	@gofmt -w $$(git ls-files '*.go')

@@ -31,8 +31,8 @@ var modelLimits = map[string]Limits{
 	"mythos-5-2": {1_000_000, 128_000},
 }
 
-// unknownModel is what every model of the table can do at least. Its context window only bounds nothing: a record is
-// never set aside for the window of a model that nobody knows.
+// unknownModel is for a model that is not in the table: the least that any of them gives. Its context window is not
+// known, so no record is set aside for it; only the service can tell.
 var unknownModel = Limits{ContextTokens: 0, OutputTokens: 64_000}
 
 // limitsOf gives what is known of a model. ContextTokens 0: not known.

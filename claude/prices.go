@@ -85,21 +85,21 @@ func (p Prices) Cost(model string, u siding.Usage, at time.Time, m Multipliers) 
 func (p Prices) Worst(model string, input, output int64, at time.Time) (siding.Money, bool) {
 	name := bareModel(model)
 	var worst siding.Money
-	found, below, end := false, int64(0), at.Add(maxTimeout+24*time.Hour) // a clock that differs, a call that takes long
+	// A day on both sides, for a clock that differs from the service's and a call that takes long.
+	found, below, begin, end := false, int64(-1), at.Add(-24*time.Hour), at.Add(24*time.Hour)
 	for _, r := range p {
-		// Rows are looked at in their order: once one without limits begins before the call, none behind it counts.
 		if bareModel(r.Model) != name || r.From.After(end) {
 			continue
 		}
-		if input >= below {
+		if input > below {
 			u := siding.Usage{Input: max(input, 0), Output: max(output, 0)}
 			worst, found = max(worst, r.cost(u, Multipliers{USInference: true})), true
 		}
-		if r.From.After(at.Add(-24 * time.Hour)) {
-			continue
+		if r.From.After(begin) {
+			continue // perhaps not in force yet: the rows behind it may count
 		}
 		if r.MaxPrompt == 0 || input <= r.MaxPrompt {
-			break
+			break // whatever the prompt turns out to be, no row behind this one counts
 		}
 		below = max(below, r.MaxPrompt)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // checkFormat reads output_config. A schema there is compiled into a grammar by the service, which supports a part of
@@ -110,125 +109,17 @@ func (c *checker) choose(tools []tool) {
 
 // checkSchema refuses what is no schema and, when strict, what the grammar does not support.
 func (c *checker) checkSchema(at string, raw json.RawMessage, strict bool) {
-	root, ok := parseOrdered(raw).(*ordered)
-	if !ok {
+	if raw[0] != '{' {
 		c.refuse("%s: Input should be a valid dictionary", at)
 		return
 	}
-	if _, err := compileSchema(raw); err != nil {
+	known, err := compileSchema(raw)
+	switch {
+	case err != nil:
 		c.refuse("%s: JSON schema is invalid. It must match JSON Schema draft 2020-12.", at)
-		return
+	case strict && known.refusal == samples["grammar"].message:
+		c.refuse("%s", known.refusal)
+	case strict && known.refusal != "":
+		c.refuse("%s: %s", at, known.refusal)
 	}
-	if strict {
-		g := grammar{root: root, optional: 0}
-		if msg := g.unsupported(root, nil); msg != "" {
-			c.refuse("%s: %s", at, msg)
-		} else if g.nodes > maxGrammarNodes || g.optional > maxOptional {
-			c.refuse("%s", samples["grammar"].message)
-		}
-	}
-}
-
-// Limits of one grammar. The service publishes the number of optional parameters; the size stands for its own measure.
-const (
-	maxOptional     = 24
-	maxGrammarNodes = 2000
-)
-
-var stringFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
-
-// unsupportedKeys by type: constraints that a grammar cannot express.
-var unsupportedKeys = map[string][]string{
-	"string":  {"minLength", "maxLength"},
-	"number":  {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"},
-	"integer": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"},
-	"array":   {"maxItems", "uniqueItems", "contains", "minContains", "maxContains", "prefixItems", "unevaluatedItems"},
-	"object":  {"minProperties", "maxProperties", "patternProperties", "propertyNames", "dependentRequired", "dependentSchemas", "unevaluatedProperties"},
-}
-
-type grammar struct {
-	root            *ordered
-	nodes, optional int
-}
-
-// unsupported returns the first complaint about a schema, or "". open are the references being followed: meeting one
-// again is a recursion, which a grammar cannot follow.
-func (g *grammar) unsupported(node any, open []string) string {
-	schema, ok := node.(*ordered)
-	if !ok {
-		return ""
-	}
-	if g.nodes++; g.nodes > maxGrammarNodes {
-		return ""
-	}
-	if ref, ok := schema.get("$ref").(string); ok {
-		if !strings.HasPrefix(ref, "#") {
-			return fmt.Sprintf("External $ref '%s' is not supported", ref)
-		}
-		if slices.Contains(open, ref) {
-			return "Recursive schemas are not supported: " + ref
-		}
-		target, _ := resolve(g.root, ref)
-		return g.unsupported(target, append(slices.Clone(open), ref))
-	}
-	for _, key := range []string{"oneOf", "not", "if", "then", "else"} {
-		if schema.has(key) {
-			return fmt.Sprintf("Schema keyword '%s' is not supported", key)
-		}
-	}
-	for _, kind := range typesOf(schema) {
-		if msg := g.unsupportedFor(kind, schema); msg != "" {
-			return msg
-		}
-	}
-	return g.inner(schema, open)
-}
-
-func (g *grammar) unsupportedFor(kind string, schema *ordered) string {
-	for _, key := range unsupportedKeys[kind] {
-		if schema.has(key) {
-			return fmt.Sprintf("For '%s' type, property '%s' is not supported", kind, key)
-		}
-	}
-	switch kind {
-	case "object":
-		if schema.has("properties") && schema.get("additionalProperties") != false || !schema.has("additionalProperties") {
-			return "For 'object' type, 'additionalProperties' must be explicitly set to false"
-		}
-	case "array":
-		if n, ok := number(schema.get("minItems")); ok && n != 0 && n != 1 {
-			return "For 'array' type, 'minItems' values other than 0 or 1 are not supported"
-		}
-	case "string":
-		if f, ok := schema.get("format").(string); ok && !slices.Contains(stringFormats, f) {
-			return fmt.Sprintf("For 'string' type, format '%s' is not supported", f)
-		}
-	}
-	return ""
-}
-
-func (g *grammar) inner(schema *ordered, open []string) string {
-	if props, ok := schema.get("properties").(*ordered); ok {
-		required, _ := schema.get("required").([]any)
-		g.optional += max(0, len(props.keys)-len(required))
-		for _, key := range props.keys {
-			if msg := g.unsupported(props.get(key), open); msg != "" {
-				return msg
-			}
-		}
-	}
-	for _, key := range []string{"items", "additionalProperties"} {
-		if msg := g.unsupported(schema.get(key), open); msg != "" {
-			return msg
-		}
-	}
-	for _, key := range []string{"anyOf", "allOf"} {
-		branches, _ := schema.get(key).([]any)
-		for _, b := range branches {
-			if msg := g.unsupported(b, open); msg != "" {
-				return msg
-			}
-		}
-	}
-	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -30,6 +31,27 @@ func (s *Server) decide(method, path string, header http.Header, body []byte, to
 	} else {
 		q, base = answerTo(method, path, header, body, read)
 	}
+	d := s.judge(q, base)
+	sc := d.plan.stage(q, d.reply, d.rule, d.call)
+	sc.counted = d.counted
+	if d.limited != nil && sc.header.Get("Content-Type") != "text/html" {
+		maps.Copy(sc.header, d.limited)
+	}
+	return sc
+}
+
+// A judgement is what the state of the server makes of a call.
+type judgement struct {
+	plan    *plan
+	reply   *reply
+	rule    *compiledRule // may be nil
+	call    *Call
+	limited http.Header // the headers of the rate limits
+	counted bool        // the call takes one of the concurrent places
+}
+
+// judge counts a call, and finds what refuses it or makes it fail.
+func (s *Server) judge(q *request, base *reply) judgement {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
@@ -41,36 +63,37 @@ func (s *Server) decide(method, path string, header http.Header, body []byte, to
 	s.meter.arrive(call)
 	call.RequestID = requestID(q.hash, call.N)
 	at := moment{now.Sub(s.started), now.Sub(s.first)}
+	d := judgement{plan: s.plan, reply: base, call: call}
 
-	if rule := s.plan.refusing(at); rule != nil {
-		return s.plan.stage(q, base, rule, call)
+	if d.rule = s.plan.refusing(at); d.rule != nil {
+		base.charge(d.rule.Do)
+		return d
 	}
 	if refused := s.plan.gate(q); refused != nil {
-		return s.plan.stage(q, refused, nil, call)
+		d.reply = refused
+		return d
 	}
 	limits := s.limitsOf(q, now)
 	if refused := s.admit(q, limits, now); refused != nil {
 		call.Throttled = true
-		limits.headers(refused.header, now)
-		return s.plan.stage(q, refused, nil, call)
+		d.reply = refused
+	} else {
+		s.ordinals[q.hash]++
+		call.Ordinal = s.ordinals[q.hash]
+		d.rule, d.reply = s.faulted(q, base, at, now, call.Ordinal)
+		if q.path == pathMessages {
+			s.inWork++
+			d.counted = true
+		}
 	}
-	s.ordinals[q.hash]++
-	call.Ordinal = s.ordinals[q.hash]
-	rule, r := s.faulted(q, base, at, now, call.Ordinal)
-	sc := s.plan.stage(q, r, rule, call)
 	if limits != nil {
-		if r.billed {
-			limits.spend(r.usage.Output)
+		if d.reply.billed {
+			limits.spend(d.reply.usage.Output)
 		}
-		if sc.header.Get("Content-Type") != "text/html" {
-			limits.headers(sc.header, now)
-		}
+		d.limited = http.Header{}
+		limits.headers(d.limited, now)
 	}
-	if q.path == pathMessages {
-		s.inWork++
-		sc.counted = true
-	}
-	return sc
+	return d
 }
 
 // answerTo reads a call and makes the reply that it gets when nothing goes wrong. It looks at nothing but the call.
@@ -198,20 +221,19 @@ func (s *Server) faulted(q *request, base *reply, at moment, now time.Time, ordi
 			r = samples["prefill"].reply(time.Time{})
 		}
 	}
-	for _, rule := range s.plan.rules {
-		if !rule.takes(q, ordinal, at, s.plan.profile.Seed) {
-			continue
-		}
-		if rule.Do.replaces() {
-			return rule, s.plan.replacement(rule.Do, r, now)
-		}
-		reshape(q, r, rule.Do)
-		if r.answer != nil && r.answer.stop == stopPause && len(r.answer.blocks) > 0 && len(s.paused) < maxCached {
-			s.paused[r.answer.blocks[0].text] = true
-		}
-		return rule, r
+	rule := s.plan.pick(q, ordinal, at)
+	if rule == nil {
+		return nil, r
 	}
-	return nil, r
+	if rule.Do.replaces() {
+		return rule, s.plan.replacement(rule.Do, r, now)
+	}
+	reshape(q, r, rule.Do)
+	r.charge(rule.Do)
+	if a := r.answer; a != nil && a.stop == stopPause && len(a.blocks) > 0 && len(s.paused) < maxCached {
+		s.paused[a.blocks[0].text] = true
+	}
+	return rule, r
 }
 
 // requestID is unique for each call of a server.

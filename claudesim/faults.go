@@ -43,6 +43,20 @@ func (p *plan) replacement(d Do, base *reply, now time.Time) *reply {
 	return r
 }
 
+// charge decides whether a reply is billed. A refused request costs nothing, however its connection ends, unless the
+// fault that refused it said so.
+func (r *reply) charge(d Do) {
+	switch {
+	case d.replaces(): // replacement has decided
+	case r.answer == nil || d.Fault == faultRefuse:
+		r.billed = false
+	case d.Fault == faultCut && d.At == "before", d.Fault == faultStall && d.Then != "answer", d.Fault == faultErrorBody:
+		r.billed = d.billed(false)
+	default:
+		r.billed = d.billed(r.billed)
+	}
+}
+
 // reshape changes an answer as a fault says. It does nothing to an error.
 func reshape(q *request, r *reply, d Do) {
 	a := r.answer

@@ -89,7 +89,7 @@ type meter struct {
 	mu     sync.Mutex
 	rows   map[rowKey]*Row
 	faults map[string]int64
-	calls  []Call // the last keep
+	calls  []Call // the last keep, and up to half as many before them
 	keep   int
 	n      int64
 	file   *meterFile
@@ -149,10 +149,10 @@ func (m *meter) end(c *Call, now time.Time) {
 	c.Took = now.Sub(c.Time)
 	m.settle(c, now)
 	if m.keep > 0 {
-		if len(m.calls) >= m.keep {
-			m.calls = slices.Delete(m.calls, 0, len(m.calls)-m.keep+1)
-		}
 		m.calls = append(m.calls, *c)
+		if len(m.calls) > m.keep+m.keep/2 { // now and then only: moving the log costs as much as it is long
+			m.calls = slices.Delete(m.calls, 0, len(m.calls)-m.keep)
+		}
 	}
 	m.file.append(*c, lineCall)
 }
@@ -211,7 +211,7 @@ func (m *meter) snapshot() Meter {
 func (m *meter) log() []Call {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.calls)
+	return slices.Clone(m.calls[max(0, len(m.calls)-m.keep):])
 }
 
 // reset forgets everything that was counted in memory; a meter file keeps its lines, and gets one that says so.

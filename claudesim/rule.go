@@ -39,7 +39,8 @@ type When struct {
 	// Attempts counts the calls with the same bytes, from 1.
 	Attempts *Span `yaml:"attempts"`
 
-	// Calls counts the calls that meet the conditions above, from 1, in the order in which they arrive.
+	// Calls counts the calls that meet the conditions from Path to Stream, from 1, in the order in which they arrive,
+	// whichever rule takes them.
 	Calls *Span `yaml:"calls"`
 	// Every takes each nth of these calls: the nth, the 2nth… 0: all.
 	Every int64 `yaml:"every"`
@@ -57,7 +58,7 @@ type When struct {
 type compiledRule struct {
 	Rule
 	pattern *regexp.Regexp
-	seen    int64 // calls that met the conditions on content
+	seen    int64 // calls that met the conditions on content, whichever rule took them
 	fired   int64
 }
 
@@ -81,24 +82,33 @@ func (r *compiledRule) inWindow(at moment) bool {
 	return t >= r.When.From && (r.When.Until == 0 || t < r.When.Until)
 }
 
-// takes decides whether a rule applies to a call, and counts. ordinal is how often the request's bytes have come,
-// this call included.
-func (r *compiledRule) takes(q *request, ordinal int64, at moment, seed uint64) bool {
-	if !r.meets(q) {
-		return false
-	}
-	r.seen++
+// applies decides whether a rule takes a call that meets its conditions on content and has been counted for it.
+// ordinal is how often the request's bytes have come, this call included.
+func (r *compiledRule) applies(q *request, ordinal int64, at moment, seed uint64) bool {
 	w := r.When
 	switch {
 	case !w.Attempts.holds(ordinal), !w.Calls.holds(r.seen), w.Every > 0 && r.seen%w.Every != 0, !r.inWindow(at):
 		return false
 	case w.Share != nil && dice(seed, r.Name, q.hash, ordinal) >= *w.Share:
 		return false
-	case w.Times > 0 && r.fired >= w.Times:
-		return false
 	}
-	r.fired++
-	return true
+	return w.Times == 0 || r.fired < w.Times
+}
+
+// pick finds the first rule that takes a call. Rules behind it still count the call: the tenth call is the tenth,
+// whatever happened to the nine before.
+func (p *plan) pick(q *request, ordinal int64, at moment) (found *compiledRule) {
+	for _, r := range p.rules {
+		if !r.meets(q) {
+			continue
+		}
+		r.seen++
+		if found == nil && r.applies(q, ordinal, at, p.profile.Seed) {
+			r.fired++
+			found = r
+		}
+	}
+	return found
 }
 
 // meets checks the conditions on what the call is.

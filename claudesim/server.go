@@ -14,7 +14,7 @@ type Options struct {
 	// inside the bubble then.
 	Clock func() time.Time
 	// Sleep waits, or returns the context's error when that ends first. Default: a timer. Set it together with Clock
-	// when time is driven by hand.
+	// when time is driven by hand; the largest duration then means until the context ends.
 	Sleep func(ctx context.Context, d time.Duration) error
 	// MeterFile is where calls and bills are appended as JSON Lines. What it holds already is counted on. Default: none.
 	MeterFile string

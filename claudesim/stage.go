@@ -12,33 +12,26 @@ func (p *plan) stage(q *request, r *reply, rule *compiledRule, call *Call) *scri
 		d = rule.Do
 		call.Fault = rule.Name
 	}
-	// A refused request costs nothing, however its connection ends, unless a fault said so.
-	if r.answer != nil {
-		r.billed = d.billed(r.billed)
-	}
 	s.setHeaders(call.RequestID, d.Headers)
 	answered := r.answer != nil
 	latency := p.latency(q, call.Ordinal, r.usage.Output, !answered)
 	abandoned := p.profile.Abandoned != unbilledWord
 	switch {
 	case d.Fault == faultRefuse:
-		r.billed = false
 		s.add(stepReset)
 	case d.Fault == faultCut && d.At == "before":
-		r.billed = answered && d.billed(false)
 		s.work(p.profile.Latency.Fixed/10, false)
 		s.add(stepCut)
 	case d.Fault == faultCut && d.At == "after":
 		s.work(latency, abandoned)
 		s.add(stepCut)
 	case d.Fault == faultStall && d.Then != "answer":
-		s.stall(d, answered)
+		s.stall(d)
 	case d.Fault == faultBrokenJSON:
 		s.work(latency, abandoned)
 		body := r.body(q, call.RequestID)
 		s.whole(body[:len(body)/2], len(body)/2)
 	case d.Fault == faultErrorBody:
-		r.billed = d.billed(false)
 		s.work(latency, abandoned)
 		s.status = 200
 		body := p.errorOf(d, time.Time{}).errorBody(call.RequestID)
@@ -54,8 +47,7 @@ func (p *plan) stage(q *request, r *reply, rule *compiledRule, call *Call) *scri
 
 // stall holds the connection, and then cuts it. A billed stall is charged at its beginning: the service did its work,
 // and the answer got lost.
-func (s *script) stall(d Do, answered bool) {
-	s.reply.billed = answered && d.billed(false)
+func (s *script) stall(d Do) {
 	s.work(0, false)
 	if d.For == 0 {
 		s.wait(forever)

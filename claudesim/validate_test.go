@@ -84,6 +84,7 @@ func TestRequestsThatTheServiceRefusesAreRefused(t *testing.T) {
 		{"schema with minItems 2", schema(`{"type":"array","minItems":2}`), 400, "'minItems' values other than 0 or 1"},
 		{"open object", schema(`{"type":"object","properties":{"a":{"type":"string"}}}`), 400, "'additionalProperties' must be explicitly set to false"},
 		{"recursive schema", schema(`{"$defs":{"n":{"type":"object","additionalProperties":false,"properties":{"next":{"$ref":"#/$defs/n"}}}},"$ref":"#/$defs/n"}`), 400, "Recursive"},
+		{"schema with an endless number", schema(`{"type":"object","additionalProperties":false,"properties":{"a":{"const":1e999999999}}}`), 400, "JSON schema is invalid"},
 		{"huge grammar", schema(`{"type":"object","additionalProperties":false,"properties":{` + manyProperties(3000) + `}}`), 400, "compiled grammar is too large"},
 	}
 	w := inProcess(t, "limits: {image_bytes: 1048576}")

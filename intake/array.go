@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -173,6 +174,13 @@ func (r *arrayReader) scan(w []byte) (n int, ended, mismatch bool) {
 
 // inside gives how many bytes of w belong to the string that is open.
 func (r *arrayReader) inside(w []byte) int {
+	if !r.escaped {
+		end := bytes.IndexByte(w, '"')
+		if end >= 0 && bytes.IndexByte(w[:end], '\\') < 0 {
+			r.inString, r.last = false, '"'
+			return end + 1
+		}
+	}
 	for i, c := range w {
 		switch {
 		case r.escaped:

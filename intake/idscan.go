@@ -258,7 +258,12 @@ func (s *idScan) word() []byte {
 // str uses a string, and gives what stands between its quotes and whether it is closed.
 func (s *idScan) str() (inner []byte, closed bool) {
 	from := s.i + 1
-	for i := from; i < len(s.b); i++ {
+	end := bytes.IndexByte(s.b[from:], '"')
+	if end >= 0 && bytes.IndexByte(s.b[from:from+end], '\\') < 0 {
+		s.i = from + end + 1
+		return s.b[from : from+end], true
+	}
+	for i := from; end >= 0 && i < len(s.b); i++ {
 		switch s.b[i] {
 		case '\\':
 			i++

@@ -3,7 +3,6 @@ package intake
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -93,22 +92,28 @@ func hex4(b []byte) rune {
 // appendQuoted appends valid UTF-8 as a JSON string.
 func appendQuoted(out, text []byte) []byte {
 	out = append(out, '"')
-	for _, c := range text {
-		switch {
-		case c == '"' || c == '\\':
+	from := 0
+	for i, c := range text {
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		out = append(out, text[from:i]...)
+		from = i + 1
+		switch c {
+		case '"', '\\':
 			out = append(out, '\\', c)
-		case c == '\n':
+		case '\n':
 			out = append(out, '\\', 'n')
-		case c == '\r':
+		case '\r':
 			out = append(out, '\\', 'r')
-		case c == '\t':
+		case '\t':
 			out = append(out, '\\', 't')
-		case c < ' ':
-			out = fmt.Appendf(out, `\u%04x`, c)
 		default:
-			out = append(out, c)
+			const digits = "0123456789abcdef"
+			out = append(out, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
 		}
 	}
+	out = append(out, text[from:]...)
 	return append(out, '"')
 }
 

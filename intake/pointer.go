@@ -1,9 +1,9 @@
 package intake
 
 import (
-	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/siding-dev/siding"
 )
 
 // Pointer is a JSON Pointer (RFC 6901): the names and places that lead from a record to one of its values. The empty
@@ -18,29 +18,14 @@ type token struct {
 	index int // -1: not an index
 }
 
-// ParsePointer reads a pointer like /id, /meta/id or /rows/0. In a name, ~1 stands for / and ~0 for ~. The empty text
-// gives the empty pointer.
+// ParsePointer reads a pointer; see [siding.ParsePointer].
 func ParsePointer(text string) (Pointer, error) {
-	if text == "" {
-		return Pointer{}, nil
-	}
-	if !utf8.ValidString(text) {
-		return Pointer{}, fmt.Errorf("the JSON Pointer %q is not valid UTF-8", show(text))
-	}
-	if text[0] != '/' {
-		return Pointer{}, fmt.Errorf("a JSON Pointer begins with /; did you mean %q?", "/"+show(text))
-	}
+	names, err := siding.ParsePointer(text)
 	var p Pointer
-	for name := range strings.SplitSeq(text[1:], "/") {
-		for i := 0; i < len(name); i++ {
-			if name[i] == '~' && (i+1 == len(name) || name[i+1] != '0' && name[i+1] != '1') {
-				return Pointer{}, fmt.Errorf("in the JSON Pointer %q a ~ is followed by neither 0 nor 1; ~0 stands for ~ and ~1 for /", show(text))
-			}
-		}
-		name = strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
+	for _, name := range names {
 		p.tokens = append(p.tokens, token{name: name, index: arrayIndex(name)})
 	}
-	return p, nil
+	return p, err
 }
 
 // IsZero tells whether the pointer is the empty one.

@@ -58,6 +58,11 @@ func NewReader(name string, r io.Reader, ordinal int64, o Options) (*Reader, err
 	if in.maxBody <= 0 {
 		in.maxBody = DefaultMaxBody
 	}
+	switch o.Separator {
+	case 0, ',', ';', '\t':
+	default:
+		return nil, fmt.Errorf("the separator %q is not read; it is a comma, semicolon or tab", rune(o.Separator))
+	}
 	head := in.src.peek(magicBytes)
 	if err := refuse(head); err != nil {
 		return fail(err)

@@ -84,6 +84,9 @@ func (r *rows) gather() (piece, error) {
 		}
 		w := r.src.window
 		for i, c := range w {
+			if csvOrdinary(state, c, r.separator) {
+				continue
+			}
 			before := state
 			var fault error
 			state, fault = csvStep(state, c, r.separator)

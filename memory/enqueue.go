@@ -23,6 +23,9 @@ func (s *Store) Enqueue(ctx context.Context, queue string, o siding.EnqueueOptio
 			if in, err = x.input(o.Input, queue); err != nil {
 				return err
 			}
+			if in.sealed {
+				return fmt.Errorf("input %d is sealed: %w", o.Input, siding.ErrWrongState)
+			}
 		}
 		for _, m := range msgs {
 			out = append(out, x.enqueue(queue, o, in, received(m)))
@@ -100,17 +103,23 @@ func (x *tx) take(queue string, o siding.EnqueueOptions, m siding.NewMessage, ha
 	switch {
 	case effective == hash:
 		return x.same(&old, o, m), nil
-	case old.State == siding.StateDiscarded:
-		return siding.EnqueueDiscarded, nil
 	case !o.Supersede:
 		return "", fmt.Errorf("message %q in queue %q: %w", m.ID, siding.Scrub(queue, 64), siding.ErrConflict)
+	case old.State == siding.StateDiscarded:
+		return siding.EnqueueDiscarded, nil
 	case old.State == siding.StateLeased:
 		old.next = &m
+		if hash == old.received { // back to what is being worked on
+			old.next = nil
+		}
 		x.put(&old)
 		return siding.EnqueueSuperseded, nil
 	}
 	x.supersede(&old, m)
 	x.put(&old)
+	if m.Dead != nil {
+		return siding.EnqueueDead, nil
+	}
 	return siding.EnqueueSuperseded, nil
 }
 

@@ -26,11 +26,11 @@ type Options struct {
 	// An error fails the write there, and the method returns it. The points:
 	//
 	//   - before: nothing has been looked at yet.
-	//   - written: the changes are made, but not kept.
-	//   - commit: they are about to be kept.
-	//   - reply: they are kept; only the answer gets lost.
+	//   - after: the changes are made, but not kept.
+	//   - before-commit: they are about to be kept.
+	//   - after-commit: they are kept; only the answer gets lost.
 	//
-	// At written and commit it must neither block nor call the store.
+	// At after and before-commit it must neither block nor call the store.
 	Hook func(point, op string) error
 }
 

@@ -167,7 +167,7 @@ func (s *Store) write(ctx context.Context, op string, f func(x *tx) error) error
 	if err := s.guarded(op, f); err != nil {
 		return err
 	}
-	return s.o.Hook("reply", op)
+	return s.o.Hook("after-commit", op)
 }
 
 func (s *Store) guarded(op string, f func(x *tx) error) error {
@@ -184,8 +184,8 @@ func (s *Store) guarded(op string, f func(x *tx) error) error {
 		}()
 		for _, step := range []func() error{
 			func() error { return f(x) },
-			func() error { return s.o.Hook("written", op) },
-			func() error { return s.o.Hook("commit", op) },
+			func() error { return s.o.Hook("after", op) },
+			func() error { return s.o.Hook("before-commit", op) },
 		} {
 			if err := step(); err != nil {
 				return err

@@ -74,9 +74,10 @@ func (c *core) end(j *job, cancelled error, r siding.Result, f *siding.Failure) 
 	case cancelled != nil && !ownVerdict(r, f):
 		f = interrupted(cancelled)
 	case f.Outcome == siding.OutcomeInterrupted && uncounted(f.Cause):
-		// Nothing has interrupted it. What nobody counts is for the worker to say, or it could go on for ever.
+		// Nothing has interrupted it. What nobody counts is for the worker to say, or it could go on for ever: it counts as
+		// one of the message's interruptions.
 		g := *f
-		g.Outcome = siding.OutcomeTransient
+		g.Cause = siding.CauseUnknown
 		f = &g
 	}
 	c.restSees(j, f)

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/siding-dev/siding"
@@ -32,20 +33,25 @@ func (c *core) extendStep() {
 	if c.now < e.at || c.stop.closed {
 		return
 	}
-	var due []*job
 	e.at = forever
-	slack := c.cfg.Lease / 12 // those that are due soon go along
-	for _, j := range ordered(c.jobs) {
-		if j.outcome == nil && !j.lost && c.now >= j.leasedUntil {
+	held := slices.DeleteFunc(ordered(c.jobs), func(j *job) bool {
+		if j.outcome == nil && c.now >= j.leasedUntil {
 			c.lose(j)
 		}
-		if j.lost {
-			continue
+		return j.lost
+	})
+	var due []*job
+	if e.sent == nil && slices.ContainsFunc(held, func(j *job) bool { return j.extendAt <= c.now }) {
+		slack := c.cfg.Lease / 20 // those that are due soon go along; less than the rest after a fault
+		for _, j := range held {
+			if j.extendAt <= c.now+slack {
+				due = append(due, j)
+			}
 		}
-		if e.sent == nil && j.extendAt <= c.now+slack {
-			due = append(due, j)
-		} else if e.sent == nil {
-			e.at = min(e.at, j.extendAt)
+	}
+	for _, j := range held {
+		if e.sent == nil && len(due) == 0 {
+			e.at = min(e.at, j.extendAt) // or else when the answer has come
 		}
 		if j.outcome == nil {
 			e.at = min(e.at, j.leasedUntil)

@@ -36,6 +36,8 @@ func (r *resting) limit(n int) int {
 // restSees looks at what a delivery came to.
 func (c *core) restSees(j *job, f *siding.Failure) {
 	switch {
+	case f != nil && f.Outcome == siding.OutcomeHeld && f.Scope == "" && f.RetryAfter > 0:
+		// It reaches no further than this message, which waits alone.
 	case f != nil && f.Outcome == siding.OutcomeHeld && throttled(f):
 		c.throttle(j, f)
 	case f != nil && f.Outcome == siding.OutcomeHeld:

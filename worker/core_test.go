@@ -22,7 +22,7 @@ import (
 func TestCoreKeepsItsRulesWhateverHappens(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
+		w := newWorld(t, true)
 		w.step()
 		for range rapid.IntRange(0, 120).Draw(t, "acts") {
 			if w.finished {
@@ -36,7 +36,7 @@ func TestCoreKeepsItsRulesWhateverHappens(t *testing.T) {
 func TestCoreAlwaysFinishesWhenItIsStopped(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
+		w := newWorld(t, true)
 		w.step()
 		for range rapid.IntRange(0, 60).Draw(t, "acts") {
 			if !w.finished {
@@ -72,7 +72,7 @@ func TestCoreAlwaysFinishesWhenItIsStopped(t *testing.T) {
 func TestCoreSettlesEveryDeliveryThatItHandedOver(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
+		w := newWorld(t, false)
 		w.step()
 		for range rapid.IntRange(0, 80).Draw(t, "acts") {
 			if !w.finished {
@@ -124,23 +124,60 @@ func TestCoreGivesTheSameCommandsForTheSameSeed(t *testing.T) {
 	require.NotEqual(t, run(7), run(8))
 }
 
-func TestCoreSettlesWhatEndedTogetherInOneWrite(t *testing.T) {
-	t.Parallel()
-	cfg, err := Config{Queue: "q", Name: "w", Handler: siding.HandlerFunc(nil), Concurrency: 2}.withDefaults()
+// loaded gives a core with two slots and two running messages, at time 1.
+func loaded(t *testing.T) *core {
+	t.Helper()
+	cfg, err := Config{Queue: "q", Name: "w", Handler: siding.HandlerFunc(nil), Concurrency: 2, Drain: true}.withDefaults()
 	require.NoError(t, err)
 	c := newCore(cfg, 1)
 	c.step(0)
 	c.step(1, newsLeased{leased: siding.Leased{Deliveries: []*siding.Delivery{
 		{Token: siding.LeaseToken{Message: 1, Nonce: 1}}, {Token: siding.LeaseToken{Message: 2, Nonce: 1}},
 	}}})
-	out := c.step(2, newsEnded{call: 1, items: make([]itemEnd, 1)}, newsEnded{call: 2, items: make([]itemEnd, 1)})
+	return c
+}
+
+func find[C command](out []command) (found []C) {
 	for _, cmd := range out {
-		if s, ok := cmd.(cmdSettle); ok {
-			require.Len(t, s.settlements, 2)
-			return
+		if cmd, ok := cmd.(C); ok {
+			found = append(found, cmd)
 		}
 	}
-	require.Fail(t, "no settlement")
+	return found
+}
+
+func TestCoreSettlesWhatEndedTogetherInOneWrite(t *testing.T) {
+	t.Parallel()
+	c := loaded(t)
+	out := c.step(2, newsEnded{call: 1, items: make([]itemEnd, 1)}, newsEnded{call: 2, items: make([]itemEnd, 1)})
+	require.Len(t, find[cmdSettle](out), 1)
+	require.Len(t, find[cmdSettle](out)[0].settlements, 2)
+}
+
+func TestCoreAsksAgainAtOnceWhenSomethingHappenedMeanwhile(t *testing.T) {
+	t.Parallel()
+	c := loaded(t)
+	c.step(2, newsEnded{call: 1, items: make([]itemEnd, 1)})
+	require.Len(t, find[cmdLease](c.step(3, newsSettled{settled: make([]siding.Settled, 1)})), 1)
+	require.Empty(t, find[cmdLease](c.step(4, newsWake{})), "one at a time")
+	require.Len(t, find[cmdLease](c.step(5, newsLeased{})), 1, "the answer does not know what woke it")
+	require.Empty(t, find[cmdLease](c.step(6, newsLeased{})), "this one does")
+}
+
+// The settlement under way may be what made the lease stale: it knows, the extension does not.
+func TestCoreDoesNotTakeASettledMessageForALostOne(t *testing.T) {
+	t.Parallel()
+	c := loaded(t)
+	third := c.cfg.Lease / 3
+	require.Len(t, find[cmdExtend](c.step(third, newsTime{})), 1)
+	require.Len(t, find[cmdSettle](c.step(third+1, newsEnded{call: 1, items: make([]itemEnd, 1)})), 1)
+	out := c.step(third+2, newsExtended{errs: []error{siding.ErrStaleLease, nil}})
+	for _, told := range find[cmdNotify](out) {
+		_, lost := told.event.(Lost)
+		require.False(t, lost)
+	}
+	out = c.step(third+3, newsSettled{settled: make([]siding.Settled, 1)})
+	require.IsType(t, Settled{}, find[cmdNotify](out)[0].event)
 }
 
 func TestRetriesHaveAQuarterOfTheSlots(t *testing.T) {

@@ -14,10 +14,11 @@ var errOdd = errors.New("something odd")
 
 // world carries out a core's commands in a made-up way, drawn by rapid, and checks every command on the way.
 type world struct {
-	t    *rapid.T
-	core *core
-	now  time.Duration
-	cfg  Config
+	t     *rapid.T
+	core  *core
+	now   time.Duration
+	cfg   Config
+	holds bool // some failures end the run
 
 	timer    time.Duration
 	lease    *cmdLease
@@ -27,16 +28,19 @@ type world struct {
 	finished bool
 	err      error
 
-	running map[int64]cmdStart
-	order   []int64                   // of running
-	open    map[siding.LeaseToken]int // leased and not settled: how often it was handed over
-	closed  map[siding.LeaseToken]bool
-	tokens  int64
-	begun   int // handed over
-	ended   int // settled
+	running  map[int64]cmdStart
+	order    []int64                   // of running
+	open     map[siding.LeaseToken]int // leased and not settled: how often it was handed over
+	closed   map[siding.LeaseToken]bool
+	tokens   int64
+	extended map[siding.LeaseToken]time.Duration // when last
+	faults   map[string]time.Duration            // of an operation, when last
+	begun    int                                 // handed over
+	ended    int                                 // settled
 }
 
-func newWorld(t *rapid.T) *world {
+// newWorld gives a world; ends says whether faults may end the run.
+func newWorld(t *rapid.T, ends bool) *world {
 	cfg, err := Config{
 		Queue: "q", Name: "w", Handler: siding.HandlerFunc(nil),
 		Concurrency: rapid.IntRange(1, 9).Draw(t, "concurrency"),
@@ -47,10 +51,14 @@ func newWorld(t *rapid.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !ends {
+		cfg.GiveUp = 0
+	}
 	cfg.BatchSize = rapid.SampledFrom([]int{1, 1, 4}).Draw(t, "batch")
 	return &world{
-		t: t, cfg: cfg, core: newCore(cfg, 1), timer: forever,
+		t: t, cfg: cfg, holds: ends, core: newCore(cfg, 1), timer: forever,
 		running: map[int64]cmdStart{}, open: map[siding.LeaseToken]int{}, closed: map[siding.LeaseToken]bool{},
+		extended: map[siding.LeaseToken]time.Duration{}, faults: map[string]time.Duration{},
 	}
 }
 
@@ -86,6 +94,7 @@ func (w *world) check(cmd command, last bool) {
 		if w.core.stop.asked {
 			w.t.Fatal("leases while it stops")
 		}
+		w.notAfterFault("lease")
 		w.lease = &cmd
 	case cmdStart:
 		if w.core.stop.asked {
@@ -115,6 +124,12 @@ func (w *world) check(cmd command, last bool) {
 		if w.extend != nil || len(cmd.tokens) == 0 {
 			w.t.Fatal("two extensions at once, or an empty one")
 		}
+		for _, token := range cmd.tokens {
+			if at, ok := w.extended[token]; ok && at == w.now {
+				w.t.Fatalf("the lease %v is extended twice at one time", token)
+			}
+			w.extended[token] = w.now
+		}
 		w.extend = &cmd
 	case cmdSettle:
 		if w.settle != nil || len(cmd.settlements) == 0 {
@@ -125,6 +140,7 @@ func (w *world) check(cmd command, last bool) {
 				w.t.Fatalf("%v is settled although it is not open (settled before: %v)", s.Token, w.closed[s.Token])
 			}
 		}
+		w.notAfterFault("settle")
 		w.settle = &cmd
 	case cmdReap:
 		if w.reap {
@@ -144,6 +160,13 @@ func (w *world) check(cmd command, last bool) {
 	}
 }
 
+// notAfterFault checks that an operation that has failed is not repeated without a rest.
+func (w *world) notAfterFault(op string) {
+	if at, ok := w.faults[op]; ok && at == w.now {
+		w.t.Fatalf("%s is repeated at once after an error", op)
+	}
+}
+
 func (w *world) storeError(label string) error {
 	return rapid.SampledFrom([]error{nil, nil, nil, nil, nil, siding.ErrDiskFull, errOdd}).Draw(w.t, label)
 }
@@ -152,6 +175,7 @@ func (w *world) answerLease() {
 	request := w.lease.request
 	w.lease = nil
 	if err := w.storeError("lease error"); err != nil {
+		w.faults["lease"] = w.now
 		w.step(newsLeased{err: err})
 		return
 	}
@@ -173,7 +197,7 @@ func (w *world) answerLease() {
 }
 
 func (w *world) failure(label string) *siding.Failure {
-	return rapid.SampledFrom([]*siding.Failure{
+	all := []*siding.Failure{
 		nil, nil, nil, nil,
 		{Outcome: siding.OutcomeTransient},
 		{Outcome: siding.OutcomePermanent},
@@ -182,7 +206,11 @@ func (w *world) failure(label string) *siding.Failure {
 		{Outcome: siding.OutcomeHeld, Cause: siding.CauseRateLimited, Scope: siding.ScopeLane},
 		{Outcome: siding.OutcomeHeld, Cause: siding.CauseOverloaded, RetryAfter: time.Minute},
 		{Outcome: siding.OutcomeHeld, RetryAfter: 1<<63 - 1},
-	}).Draw(w.t, label)
+	}
+	if w.holds {
+		all = append(all, &siding.Failure{Outcome: siding.OutcomeHeld, Scope: siding.ScopeAccount})
+	}
+	return rapid.SampledFrom(all).Draw(w.t, label)
 }
 
 func (w *world) endCall() {
@@ -206,6 +234,7 @@ func (w *world) answerSettle() {
 	cmd := w.settle
 	w.settle = nil
 	if err := w.storeError("settle error"); err != nil {
+		w.faults["settle"] = w.now
 		w.step(newsSettled{err: err})
 		return
 	}

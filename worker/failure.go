@@ -30,6 +30,9 @@ func failureOf(err error) *siding.Failure {
 	}
 	f := *siding.FailureOf(err)
 	text := (&siding.Failure{Err: err}).Error() // the whole of it, also what stands around the failure
+	if text == "" {
+		text = "the handler gave no reason"
+	}
 	f.Err = &frozen{siding.Scrub(text, siding.MaxErrorText), err}
 	return &f
 }
@@ -44,6 +47,9 @@ func checkResult(r siding.Result) *siding.Failure {
 		Err: fmt.Errorf("the handler's result (%d bytes) is not valid JSON", len(r.Body)),
 	}
 }
+
+// unspeakable is the failure of a handler whose panic's value ends the goroutine when it is formatted.
+var unspeakable = handlerPanic("the handler panicked, and formatting its panic ended the goroutine")
 
 // panicFailure is the failure of a handler that panicked, with the value and the stack, whatever they contain.
 func panicFailure(value any, stack []byte) *siding.Failure {
@@ -63,8 +69,11 @@ func handlerPanic(text string) *siding.Failure {
 
 // panicText formats a panic's value, which may panic while it does so.
 func panicText(value any) (text string) {
-	text = fmt.Sprintf("a value of type %T that cannot be formatted", value)
-	defer func() { _ = recover() }()
+	defer func() {
+		if recover() != nil {
+			text = fmt.Sprintf("a value of type %T that cannot be formatted", value)
+		}
+	}()
 	return fmt.Sprint(value)
 }
 

@@ -9,8 +9,9 @@ import (
 
 // call runs the handler over deliveries and gives what it came to: exactly once, whatever the handler does.
 func (w *Worker) call(ctx context.Context, id int64, deliveries []*siding.Delivery, send func(news)) {
-	end := newsEnded{call: id, items: make([]itemEnd, len(deliveries)), failure: handlerPanic("the handler did not return")}
-	defer func() { send(end) }() // also when what follows panics
+	end := newsEnded{call: id, items: make([]itemEnd, len(deliveries))}
+	end.failure = unspeakable
+	defer func() { send(end) }() // even then
 	returned := false
 	defer func() {
 		if returned {

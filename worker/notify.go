@@ -12,10 +12,32 @@ func (r *run) notify(e Event) {
 	if r.cfg.Observe != nil {
 		r.observe(e)
 	}
-	level, text, args := describe(e)
-	if r.cfg.Logger.Enabled(r.work, level) {
+	if level := levelOf(e); r.cfg.Logger.Enabled(r.work, level) {
+		text, args := describe(e)
 		r.cfg.Logger.Log(r.work, level, text, append([]any{slog.String("queue", r.cfg.Queue)}, args...)...)
 	}
+}
+
+// levelOf tells who should see an event: each delivery is for whoever debugs, what is set aside for everybody.
+func levelOf(e Event) slog.Level {
+	switch e := e.(type) {
+	case Settled:
+		if e.Decision.State == siding.StateDead {
+			return slog.LevelInfo
+		}
+	case Stopping:
+		if e.Err != nil {
+			return slog.LevelWarn
+		}
+		return slog.LevelInfo
+	case Throttled, Resumed, Reaped:
+		return slog.LevelInfo
+	case Lost, Held, StoreFault:
+		return slog.LevelWarn
+	case Abandoned:
+		return slog.LevelError
+	}
+	return slog.LevelDebug
 }
 
 func (r *run) observe(e Event) {
@@ -28,42 +50,42 @@ func (r *run) observe(e Event) {
 }
 
 // describe gives the line that the log has of an event.
-func describe(e Event) (slog.Level, string, []any) {
+func describe(e Event) (string, []any) {
 	switch e := e.(type) {
 	case Started:
-		return slog.LevelDebug, "started", of(e.Delivery)
+		return "started", of(e.Delivery)
 	case Settled:
 		args := append(of(e.Delivery), slog.String("outcome", string(e.Decision.Outcome)))
 		if e.Failure != nil {
-			args = append(args, slog.String("cause", string(e.Failure.Cause)), errorArg(e.Failure))
+			args = append(args, slog.String("cause", siding.Scrub(string(e.Failure.Cause), 64)), errorArg(e.Failure))
 		}
 		if e.Decision.State == siding.StateDead {
-			return slog.LevelInfo, "set aside", append(args, slog.String("reason", string(e.Decision.Reason)))
+			return "set aside", append(args, slog.String("reason", string(e.Decision.Reason)))
 		}
-		return slog.LevelDebug, "settled", args
+		return "settled", args
 	case Lost:
-		return slog.LevelWarn, "lease lost", of(e.Delivery)
+		return "lease lost", of(e.Delivery)
 	case Throttled:
-		return slog.LevelInfo, "throttled", []any{slog.Duration("for", e.For), errorArg(e.Failure)}
+		return "throttled", []any{slog.Duration("for", e.For), errorArg(e.Failure)}
 	case Resumed:
-		return slog.LevelInfo, "resumed after a rest", nil
+		return "resumed after a rest", nil
 	case Held:
-		return slog.LevelWarn, "held", []any{errorArg(e.Err)}
+		return "held", []any{errorArg(e.Err)}
 	case Idle:
-		return slog.LevelDebug, "idle", []any{slog.Duration("next", e.Next)}
+		return "idle", []any{slog.Duration("next", e.Next)}
 	case StoreFault:
-		return slog.LevelWarn, "the store failed", []any{slog.String("op", e.Op), slog.Duration("again", e.Again), errorArg(e.Err)}
+		return "the store failed", []any{slog.String("op", e.Op), slog.Duration("again", e.Again), errorArg(e.Err)}
 	case Reaped:
-		return slog.LevelInfo, "freed what dead processes had left", []any{slog.Int("messages", e.Messages)}
+		return "freed what dead processes had left", []any{slog.Int("messages", e.Messages)}
 	case Stopping:
 		if e.Err != nil {
-			return slog.LevelWarn, "stopping", []any{errorArg(e.Err)}
+			return "stopping", []any{errorArg(e.Err)}
 		}
-		return slog.LevelInfo, "stopping", nil
+		return "stopping", nil
 	case Abandoned:
-		return slog.LevelError, "a handler ignores its cancelled context and is left behind", of(e.Delivery)
+		return "a handler ignores its cancelled context and is left behind", of(e.Delivery)
 	}
-	return slog.LevelDebug, fmt.Sprintf("%T", e), nil
+	return fmt.Sprintf("%T", e), nil
 }
 
 func of(d *siding.Delivery) []any {

@@ -93,7 +93,7 @@ func (e *HeldError) Error() string {
 	if !e.Failure.Until.IsZero() {
 		until = " until " + e.Failure.Until.UTC().Format(time.RFC3339)
 	}
-	return fmt.Sprintf("%s held%s (%s): %s", siding.Scrub(where, 256), until, e.Failure.Cause, e.Failure.Error())
+	return fmt.Sprintf("%s held%s (%s): %s", siding.Scrub(where, 256), until, siding.Scrub(string(e.Failure.Cause), 64), e.Failure.Error())
 }
 
 // Unwrap gives the failure.

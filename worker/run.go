@@ -15,8 +15,8 @@ const storeTimeout = 30 * time.Second
 type run struct {
 	*Worker
 	core    *core
-	io      context.Context // of calls of the store: not ended by a stop
-	work    context.Context // of handlers: likewise
+	io      context.Context //nolint:containedctx // of calls of the store, as long as the run: not ended by a stop
+	work    context.Context //nolint:containedctx // of handlers: likewise
 	news    chan news
 	done    chan struct{} // closed at the end, so that nobody waits to send
 	cancels map[int64]context.CancelCauseFunc

@@ -25,7 +25,7 @@ var arrows = map[string][]string{
 	"worker":             {"."},
 	"claude":             {"."},
 	"intake":             {"."},
-	"storetest":          {"."},
+	"storetest":          {".", "memory"}, // the plain store that others are compared with
 	"recipe":             {".", "claude"},
 	"cmd/siding":         {"*"},
 	"examples":           {"*"},

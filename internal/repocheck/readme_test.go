@@ -34,7 +34,7 @@ func blocks(t *testing.T, document string) []block {
 	var all []block
 	for _, at := range fence.FindAllStringSubmatchIndex(document, -1) {
 		b := block{line: 2 + strings.Count(document[:at[0]], "\n"), text: document[at[4]:at[5]]}
-		for _, word := range strings.Fields(document[at[2]:at[3]]) {
+		for word := range strings.FieldsSeq(document[at[2]:at[3]]) {
 			code, isExit := strings.CutPrefix(word, "exit=")
 			switch n, err := strconv.Atoi(code); {
 			case word == "test":

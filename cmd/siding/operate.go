@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/siding-dev/siding"
+)
+
+// operation is what is done with each message of a selection.
+type operation struct {
+	verb  string        // what became of a message: "sent back"
+	every time.Duration // the time between two; 0: no limit
+	do    func(ctx context.Context, s siding.Operator, queue string, ids []string) ([]error, error)
+}
+
+// operateBatch is how many messages of a queue are changed in one write.
+const operateBatch = 500
+
+// operatedLine is the end of an operation, with --json.
+type operatedLine struct {
+	Type    string `json:"type"` // operated
+	V       int    `json:"v"`
+	Verb    string `json:"verb"`    // sent back or discarded
+	Matched int64  `json:"matched"` // what the selection named
+	Changed int64  `json:"changed"` // 0 with --dry-run
+	Missed  int64  `json:"missed"`  // not dead any more when their turn came
+	DryRun  bool   `json:"dry_run"`
+}
+
+// operate does an operation on a selection of dead letters.
+func (a *app) operate(ctx context.Context, sf *selectFlags, all, dryRun bool, op operation) error {
+	switch {
+	case sf.empty() && !all:
+		return usagef("nothing is selected, so nothing is %s; choose with --id, --cause, --queue and the like, or give --all", op.verb)
+	case !sf.empty() && all:
+		return usagef("--all and a selection contradict each other; give one of them")
+	}
+	open := a.openWriting
+	if dryRun {
+		open = a.openReading
+	}
+	store, _, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing(store)
+	sel, err := a.resolve(ctx, store, sf)
+	if err == nil {
+		err = a.checkNamed(ctx, store, sf)
+	}
+	if err == nil {
+		err = a.operateOn(ctx, store, sel, dryRun, op)
+	}
+	return storeError(err)
+}
+
+// checkNamed looks at IDs that are named one by one: each must exist, in one queue only.
+func (a *app) checkNamed(ctx context.Context, store siding.Operator, sf *selectFlags) error {
+	if len(sf.ids) == 0 {
+		return nil
+	}
+	found := map[string][]siding.Message{}
+	for l, err := range store.List(ctx, siding.Selection{Queue: sf.queue, IDs: sf.ids}) {
+		if err != nil {
+			return err
+		}
+		found[l.ID] = append(found[l.ID], l.Message)
+	}
+	for _, id := range sf.ids {
+		dead, queues := 0, []string{}
+		for _, m := range found[id] {
+			queues = append(queues, m.Queue)
+			if m.State == siding.StateDead {
+				dead++
+			}
+		}
+		switch {
+		case len(queues) == 0:
+			return fmt.Errorf("no message with the ID %q; nothing was done: %w", id, siding.ErrNotFound)
+		case dead > 1:
+			return usagef("several queues have a message %q; name one with --queue: %s", id, strings.Join(queues, ", "))
+		case dead == 0:
+			a.note("%s in queue %s is %s, not set aside", id, queues[0], found[id][0].State)
+		}
+	}
+	return nil
+}
+
+// operateOn walks over the selection and works on it in batches, so that memory does not grow with it. What is set aside
+// anew after the beginning is not taken, or a message that fails at once would be sent back again and again.
+func (a *app) operateOn(ctx context.Context, store siding.Store, sel *selection, dryRun bool, op operation) error {
+	now, err := store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	if sel.Until.IsZero() || now.Before(sel.Until) {
+		sel.Until = now
+	}
+	o := &operator{app: a, store: store, op: op, line: operatedLine{Type: "operated", V: 1, Verb: op.verb, DryRun: dryRun}}
+	if op.every > 0 {
+		o.limiter = rate.NewLimiter(rate.Every(op.every), max(1, int(time.Second/op.every)))
+	}
+	var t *table
+	if dryRun && !a.json {
+		t = newTable(a.out, "ID", "QUEUE", "CAUSE", "REASON", "ATTEMPT", "SET ASIDE", "FROM", "ERROR")
+	}
+	err = o.walk(ctx, sel, t)
+	a.reportFailed(sel)
+	if t != nil && o.line.Matched > 0 {
+		err = errors.Join(t.flush(), err)
+	}
+	if a.json {
+		return errors.Join(writeJSON(a.out, o.line), err)
+	}
+	o.tell()
+	return err
+}
+
+type operator struct {
+	*app
+	store   siding.Store
+	op      operation
+	limiter *rate.Limiter
+	line    operatedLine
+	queue   string
+	ids     []string
+}
+
+func (o *operator) walk(ctx context.Context, sel *selection, t *table) error {
+	var unread int64
+	for l, err := range sel.walk(ctx, o.store) {
+		switch {
+		case err != nil && (isEndless(err) || ctx.Err() != nil):
+			return errors.Join(o.flush(context.WithoutCancel(ctx)), endOfWalk(ctx, err))
+		case err != nil:
+			unread++
+			o.note("a message that cannot be read was left out: %v", err)
+			continue
+		}
+		o.line.Matched++
+		if o.line.DryRun {
+			if o.json {
+				err = writeJSON(o.out, newDeadLetterLine(l))
+			} else {
+				listRow(t, l)
+			}
+		} else {
+			err = o.take(ctx, l.Queue, l.ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := o.flush(ctx); err != nil {
+		return err
+	}
+	if unread > 0 {
+		return fmt.Errorf("%s could not be read; \"siding doctor\" says more", counted(unread, "message"))
+	}
+	return nil
+}
+
+// take adds a message to the batch, and works on it when it is full or the queue another. A paced one goes alone.
+func (o *operator) take(ctx context.Context, queue, id string) error {
+	if queue != o.queue || len(o.ids) >= operateBatch {
+		if err := o.flush(ctx); err != nil {
+			return err
+		}
+	}
+	o.queue, o.ids = queue, append(o.ids, id)
+	if o.limiter == nil {
+		return nil
+	}
+	if o.limiter.Wait(ctx) != nil {
+		o.ids = nil
+		return errInterrupted
+	}
+	return o.flush(ctx)
+}
+
+func (o *operator) flush(ctx context.Context) error {
+	if len(o.ids) == 0 {
+		return nil
+	}
+	ids := slices.Clone(o.ids)
+	o.ids = o.ids[:0]
+	errs, err := o.op.do(ctx, o.store, o.queue, ids)
+	if err != nil {
+		return err
+	}
+	for i, e := range errs {
+		switch {
+		case e == nil:
+			o.line.Changed++
+		case errors.Is(e, siding.ErrWrongState), errors.Is(e, siding.ErrNotFound):
+			o.line.Missed++
+		default:
+			err = errors.Join(err, fmt.Errorf("message %q: %w", ids[i], e))
+		}
+	}
+	return err
+}
+
+func (o *operator) tell() {
+	switch l := o.line; {
+	case l.Matched == 0:
+		o.note("nothing matches: nothing was %s", o.op.verb)
+	case l.DryRun:
+		o.note("%s would be %s", counted(l.Matched, "message"), o.op.verb)
+	case l.Missed > 0:
+		o.note("%s %s; %d were not set aside any more", counted(l.Changed, "message"), o.op.verb, l.Missed)
+	default:
+		o.note("%s %s", counted(l.Changed, "message"), o.op.verb)
+	}
+}

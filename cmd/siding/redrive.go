@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/siding-dev/siding"
+)
+
+func (a *app) redriveCommand() *cobra.Command {
+	var sf selectFlags
+	var all, dryRun bool
+	var rateText string
+	cmd := &cobra.Command{
+		Use:   "redrive",
+		Short: "Send dead letters back to their queue",
+		Long: "Redrive returns a selection of what was set aside to its queue: same event ID, attempt 0, history kept. It never\n" +
+			"takes everything by accident: without a selection it does nothing, and --all is explicit. The messages wait in\n" +
+			"the queue until \"siding run\" or \"siding work\" works on them.\n\n" + whereHelp,
+		Example: example("siding redrive --cause server-error --dry-run", "siding redrive --cause server-error",
+			"siding redrive --id img-0412", "siding redrive --all --rate 10/s"),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			every, err := parseRate(rateText)
+			if err != nil {
+				return err
+			}
+			return a.operate(cmd.Context(), &sf, all, dryRun, operation{
+				verb: "sent back", every: every,
+				do: func(ctx context.Context, s siding.Operator, queue string, ids []string) ([]error, error) {
+					return s.Redrive(ctx, queue, ids...)
+				},
+			})
+		},
+	}
+	sf.register(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&all, "all", false, "everything that was set aside, in all queues")
+	f.BoolVar(&dryRun, "dry-run", false, "only list and count what would be sent back")
+	f.StringVar(&rateText, "rate", "", "at most this many: 10/s, 100/m or 1000/h (default: no limit)")
+	return cmd
+}
+
+func (a *app) dlqDiscardCommand() *cobra.Command {
+	var sf selectFlags
+	var all, dryRun bool
+	var note string
+	cmd := &cobra.Command{
+		Use:   "discard",
+		Short: "Give dead letters up for good, with a note that is kept",
+		Long: "Discard gives a selection of what was set aside up: it stays in the store with its history, and is never worked\n" +
+			"again, also when the same record is enqueued anew.\n\n" + whereHelp,
+		Example: example("siding dlq discard --cause refused --note 'not wanted any more'"),
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if note == "" {
+				return usagef("say why with --note; it is kept with each message")
+			}
+			return a.operate(cmd.Context(), &sf, all, dryRun, operation{
+				verb: "discarded",
+				do: func(ctx context.Context, s siding.Operator, queue string, ids []string) ([]error, error) {
+					return s.Discard(ctx, queue, note, ids...)
+				},
+			})
+		},
+	}
+	sf.register(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&all, "all", false, "everything that was set aside, in all queues")
+	f.BoolVar(&dryRun, "dry-run", false, "only list and count what would be discarded")
+	f.StringVar(&note, "note", "", "why; kept with each message")
+	return cmd
+}
+
+// parseRate reads N/s, N/m or N/h and gives the time between two; 0 for no limit.
+func parseRate(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	var n float64
+	var unit string
+	if k, _ := fmt.Sscanf(text, "%g/%s", &n, &unit); k == 2 && n > 0 && n <= 1e6 {
+		per := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
+		if every := time.Duration(float64(per) / n); per > 0 && every > 0 {
+			return every, nil
+		}
+	}
+	return 0, usagef("--rate %q is no rate; give 10/s, 100/m or 1000/h", siding.Scrub(text, 64))
+}
+
+// cancelCommand gives up one message in any state that is not final.
+func (a *app) cancelCommand() *cobra.Command {
+	var queue, note string
+	cmd := &cobra.Command{
+		Use:   "cancel ID",
+		Short: "Give one message up before it is done",
+		Long: "Cancel gives a message up that is ready, leased or dead; it is never worked again, also when the same record is\n" +
+			"enqueued anew. Where a worker has it at this moment, its answer is journaled and paid for, and the message stays\n" +
+			"discarded.",
+		Example: example("siding cancel img-0412", "siding cancel evt-7 --queue reminders --note 'user has left'"),
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			store, _, err := a.openWriting(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer closing(store)
+			queue, err := findQueue(cmd.Context(), store, queue, args[0], nil)
+			if err != nil {
+				return storeError(err)
+			}
+			errs, err := store.Discard(cmd.Context(), queue, note, args[0])
+			if err = errors.Join(append(errs, err)...); errors.Is(err, siding.ErrWrongState) {
+				return fmt.Errorf("message %q in queue %q is done or given up already: %w", args[0], queue, err)
+			}
+			if err == nil && a.json {
+				return writeJSON(a.out, map[string]any{"type": "cancelled", "v": 1, "queue": queue, "id": args[0]})
+			}
+			if err == nil {
+				a.hint("%s in queue %s is given up", args[0], queue)
+			}
+			return storeError(err)
+		},
+	}
+	cmd.Flags().StringVar(&queue, "queue", "", "the message's queue; needed where several queues have the ID")
+	cmd.Flags().StringVar(&note, "note", "cancelled by hand", "why; kept with the message")
+	return cmd
+}

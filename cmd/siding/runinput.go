@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/siding-dev/siding"
+	"github.com/siding-dev/siding/intake"
+)
+
+// The bounds of what is enqueued in one write.
+const (
+	enqueueBatch = 1000    // messages
+	enqueueBytes = 4 << 20 // of their bodies, unless one alone has more
+)
+
+// openInputs makes ready to read the inputs; what can be seen to be wrong with them is seen here.
+func (r *oneRun) openInputs() (*intake.Input, error) {
+	o, err := r.recipeIntake(r.recipe, r.flags.format)
+	if err != nil {
+		return nil, err
+	}
+	in, err := intake.Open(r.inputs, o)
+	return in, asUsage(err)
+}
+
+// enqueue takes the input in: every record, in batches, as members of a new generation of its manifest.
+func (r *oneRun) enqueue(ctx context.Context, in *intake.Input) error {
+	id, err := r.store.BeginInput(ctx, r.recipe.Queue, r.key)
+	if err != nil {
+		return err
+	}
+	r.input = id
+	options := siding.EnqueueOptions{Supersede: true, RedriveDead: r.flags.redriveDead, Input: id}
+	var n int64
+	shown := time.Now()
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	for b := range readBatches(reading, in) {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		if err := enqueueBatchOf(ctx, r.store, r.recipe.Queue, options, b.msgs); err != nil {
+			return err
+		}
+		if b.err != nil {
+			return fmt.Errorf("%w; nothing was asked, mend the file and run again", b.err)
+		}
+		if n += int64(len(b.msgs)); time.Since(shown) >= plainEvery {
+			shown = time.Now()
+			r.hint("%s read", counted(n, "record"))
+		}
+	}
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return r.store.SealInput(ctx, id)
+}
+
+func enqueueBatchOf(ctx context.Context, store siding.Producer, queue string, o siding.EnqueueOptions, msgs []siding.NewMessage) error {
+	if len(msgs) == 0 {
+		return nil
+	}
+	result, err := store.Enqueue(ctx, queue, o, msgs...)
+	if err != nil {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		return err
+	}
+	for i, e := range result {
+		if e.Err != nil {
+			s := msgs[i].Source
+			return fmt.Errorf("%s: line %d: %w", s.File, s.Line, e.Err)
+		}
+	}
+	return nil
+}
+
+// readBatch is some records of an input, and what ended the reading after them, if something did.
+type readBatch struct {
+	msgs []siding.NewMessage
+	err  error
+}
+
+// readBatches reads an input in a goroutine of its own: the next records are read while these are written, and a read of
+// standard input that waits for its writer does not keep the program from stopping. The channel ends with the input or
+// the context. The goroutine closes the input; while a read hangs, that may be never.
+func readBatches(ctx context.Context, in *intake.Input) <-chan readBatch {
+	batches := make(chan readBatch)
+	ended := make(chan readBatch)
+	go func() {
+		defer close(batches)
+		defer closing(in)
+		var b readBatch
+		size := 0
+		send := func() bool {
+			select {
+			case batches <- b:
+				b, size = readBatch{msgs: make([]siding.NewMessage, 0, cap(b.msgs))}, 0
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		}
+		for {
+			m, err := in.Next()
+			if err != nil {
+				if !errors.Is(err, io.EOF) {
+					b.err = err
+				}
+				send()
+				return
+			}
+			b.msgs = append(b.msgs, m)
+			if size += len(m.Body); len(b.msgs) >= enqueueBatch || size >= enqueueBytes {
+				if !send() {
+					return
+				}
+			}
+		}
+	}()
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case b, ok := <-batches:
+				if !ok {
+					return
+				}
+				select {
+				case ended <- b:
+				case <-ctx.Done():
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ended
+}
+
+// early ends a run that could not read its input to the end: no call has been made. The results that an earlier run left
+// are as complete as they can be, and stay so; where there are none, those that the store knows of are written.
+func (r *oneRun) early(ctx context.Context, ended error) error {
+	ctx = context.WithoutCancel(ctx)
+	if !errors.Is(ended, errInterrupted) {
+		return storeError(ended)
+	}
+	r.note("%v", errInterrupted)
+	id, err := r.store.FindInput(ctx, r.recipe.Queue, r.key)
+	if errors.Is(err, siding.ErrNotFound) {
+		id, err = r.input, nil
+	}
+	if err == nil && id != 0 {
+		err = r.writeResults(ctx, id)
+	}
+	stats, serr := r.store.InputStats(ctx, r.input, r.digest)
+	if serr == nil {
+		serr = r.summarise(r.summaryTo(), stats, r.path, r.recipe.Queue)
+	}
+	return storeError(errors.Join(said(errInterrupted), err, serr))
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/siding-dev/siding"
+	"github.com/siding-dev/siding/sqlite"
+)
+
+// openReading opens the store for looking only.
+func (a *app) openReading(ctx context.Context) (siding.Store, string, error) {
+	return a.openStore(ctx, "", false, sqlite.Options{ReadOnly: true})
+}
+
+// openWriting opens a store that exists.
+func (a *app) openWriting(ctx context.Context) (siding.Store, string, error) {
+	return a.openStore(ctx, "", false, sqlite.Options{MustExist: true})
+}
+
+// openCreating opens the store, or makes it, with the default in dir. It is simulated or it is not.
+func (a *app) openCreating(ctx context.Context, dir string, simulated bool) (siding.Store, string, error) {
+	o := sqlite.Options{Mode: sqlite.Real}
+	if simulated {
+		o.Mode = sqlite.Simulated
+	}
+	return a.openStore(ctx, dir, simulated, o)
+}
+
+func (a *app) openStore(ctx context.Context, dir string, simulated bool, o sqlite.Options) (siding.Store, string, error) {
+	path, err := a.storePath(dir, simulated)
+	if err != nil {
+		return nil, "", err
+	}
+	store, err := sqlite.Open(ctx, path, o)
+	if err != nil {
+		return nil, path, storeError(err)
+	}
+	return store, path, nil
+}
+
+// closing closes a store when a command ends. What was asked for is durable by then, so that an error changes nothing.
+func closing(c io.Closer) { _ = c.Close() }

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/siding-dev/siding"
+	"github.com/siding-dev/siding/worker"
+)
+
+// causesShown is how many groups of failures a summary shows.
+const causesShown = 10
+
+// summarise writes what became of an input: the object of --json, or a few lines for a person.
+func (a *app) summarise(w io.Writer, s siding.InputStats, path, queue string) error {
+	if a.json {
+		return writeJSON(a.out, newSummaryLine(s))
+	}
+	var parts []string
+	for _, c := range []struct {
+		n    int64
+		text string
+	}{{s.Done, "done"}, {s.Dead, "set aside"}, {s.Held, "held"}, {s.Pending, "left to do"}, {s.Discarded, "discarded"}} {
+		if c.n > 0 || c.text == "done" {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.text))
+		}
+	}
+	_, err := fmt.Fprintf(w, "%s: %s\n%s\n", counted(s.Enqueued, "message"), strings.Join(parts, ", "), moneyText(s))
+	if err != nil {
+		return err
+	}
+	if s.Dead > 0 {
+		_, _ = fmt.Fprintln(w, "\nset aside")
+		a.causeTable(w, s.Causes, path, queue)
+	}
+	if reviewPrompt(s) {
+		_, _ = fmt.Fprintln(w, "\nMore than 1 % of the answers do not fit the output schema: look at the prompt, and at some of the answers.")
+	}
+	return nil
+}
+
+func moneyText(s siding.InputStats) string {
+	text := fmt.Sprintf("%s, %s", counted(s.Calls, "call"), dollars(s.Cost))
+	if s.UnknownCalls > 0 {
+		text += fmt.Sprintf("; %s may have been billed without an answer, at most %s together",
+			counted(s.UnknownCalls, "call"), dollars(s.UnknownMax))
+	}
+	if s.UnpricedCalls > 0 {
+		text += fmt.Sprintf("; %s without a known price", counted(s.UnpricedCalls, "call"))
+	}
+	return text
+}
+
+// causeTable shows groups of dead letters, and the exact commands that list them and send them back.
+func (a *app) causeTable(w io.Writer, causes []siding.CauseCount, path, queue string) {
+	groups := map[siding.Cause]int{}
+	for _, c := range causes {
+		groups[c.Cause]++
+	}
+	for i, c := range causes {
+		if i == causesShown {
+			_, _ = fmt.Fprintf(w, "  … and %d more groups: siding dlq list%s --queue %s\n", len(causes)-i, a.storeFlag(path), shellQuote(queue))
+			break
+		}
+		choose := " --cause " + shellQuote(string(c.Cause))
+		if groups[c.Cause] > 1 {
+			choose = " --fingerprint " + shellQuote(c.Fingerprint)
+		}
+		choose = a.storeFlag(path) + " --queue " + shellQuote(queue) + choose
+		_, _ = fmt.Fprintf(w, "  %d  %s: %s\n", c.Count, oneLine(string(c.Cause), 64), oneLine(c.Sample, 160))
+		if !a.quiet {
+			_, _ = fmt.Fprintf(w, "     look at it:   siding dlq list%s\n     send it back: siding redrive%s\n", oneLine(choose, 1024), oneLine(choose, 1024))
+		}
+	}
+	if !a.quiet {
+		_, _ = fmt.Fprintln(w, "  What is sent back is worked by the next run.")
+	}
+}
+
+// heldText says what is at fault, until when, and what to do.
+func heldText(held *worker.HeldError, again string) string {
+	f := held.Failure
+	at := map[siding.Scope]string{
+		siding.ScopeAccount: "the account", siding.ScopeLane: "the lane", siding.ScopeRecipe: "the recipe",
+	}[f.Scope]
+	if at == "" {
+		at = "the work"
+	}
+	if f.Lane != "" && f.Scope == siding.ScopeLane {
+		at += " " + f.Lane
+	}
+	text := fmt.Sprintf("held: the fault is with %s, not with the messages (%s): %s.", at, f.Cause,
+		strings.TrimRight(oneLine(f.Error(), 1024), ". "))
+	if !f.Until.IsZero() {
+		text += " The service says that it ends at " + f.Until.UTC().Format(time.RFC3339) + "."
+	}
+	return text + " Nothing was set aside or charged for it. When it is mended, " + again + " goes on."
+}
+
+// asHeld gives the hold in an error, if there is one.
+func asHeld(err error) *worker.HeldError {
+	var held *worker.HeldError
+	if errors.As(err, &held) {
+		return held
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package recipe
+
+import (
+	"slices"
+	"strings"
+)
+
+// Kind is what a key's value must be.
+type Kind string
+
+// The kinds of values.
+const (
+	KindMap      Kind = "group"        // a group of further keys
+	KindText     Kind = "text"         //
+	KindInteger  Kind = "whole number" //
+	KindNumber   Kind = "number"       //
+	KindBool     Kind = "true or false"
+	KindDuration Kind = "duration" // a number with a unit: 250ms, 1s, 2m
+	KindMoney    Kind = "dollars"  // a decimal number of up to twelve places
+	KindPointer  Kind = "JSON Pointer"
+	KindFile     Kind = "file name" // relative to the recipe's folder
+	KindList     Kind = "list of texts"
+	KindAny      Kind = "anything"
+)
+
+// Key is one key that a recipe may have. The reference page is made from these.
+type Key struct {
+	Path    string // the key and the groups around it, joined by dots
+	Kind    Kind
+	Default string // in words, where it is no value; empty for a group
+	Bounds  string // what is allowed, beyond the kind; may be empty
+	Meaning string
+	// Refused, where it is not empty, says why this version does not take the key.
+	Refused string
+}
+
+const notYet = "not supported in this version"
+
+// Keys lists every key, a group before what is in it.
+func Keys() []Key {
+	return slices.Clone(keys)
+}
+
+var keys = []Key{
+	{"version", KindInteger, "must be given", "1", "The version of this format.", ""},
+	{"queue", KindText, "must be given", "1–128 letters, digits, `-`, `_`, `.`", "The queue in the store that the messages go to. Two recipes with one queue share its messages.", ""},
+
+	{"input", KindMap, "", "", "What the records are.", ""},
+	{"input.id", KindPointer, "a hash of the record's bytes and its number among equals", "RFC 6901; `/name` in CSV", "Where a record has its event ID. See [inputs](inputs.md).", ""},
+	{"input.schema", KindFile, "any record", "a JSON Schema of at most 1 MiB, without references to other files", "What a valid record is. One that does not fit is set aside as `schema-violation`, without a call.", ""},
+
+	{"claude", KindMap, "", "", "Asks Claude about each record. A recipe must have this group.", ""},
+	{"claude.model", KindText, "must be given", "", "The model, as the service names it.", ""},
+	{"claude.max_tokens", KindInteger, "must be given", "at least 1", "The longest answer, in tokens. An answer that is cut there is asked for again with twice as much, up to the model's maximum.", ""},
+	{"claude.system", KindText, "none", "", "The system prompt.", ""},
+	{"claude.prompt", KindText, "must be given", "a Go text/template", "The prompt, made from each record: `{{.title}}`. A field that is missing or null is an error; `{{opt .x}}` prints nothing instead, `{{json .x}}` prints any value as JSON.", ""},
+	{"claude.images", KindMap, "", "", "Images that go before the prompt.", ""},
+	{"claude.images.fields", KindList, "none", "JSON Pointers", "Where a record has the names of its image files: a text, or a list of texts.", ""},
+	{"claude.images.root", KindFile, "must be given with fields", "a folder", "The folder of the image files. Nothing outside it is opened.", ""},
+	{"claude.output", KindMap, "", "", "What the answer must be.", ""},
+	{"claude.output.schema", KindFile, "the answer is plain text", "a JSON Schema of at most 1 MiB, without references to other files", "What a good answer is. One that does not fit is set aside as `schema-mismatch`.", ""},
+	{"claude.output.via", KindText, "`schema`", "`schema` or `tool`", "How the service is told the schema: as structured output, or as a tool that must be called.", ""},
+	{"claude.stop_sequences", KindList, "none", "", "Texts that end the answer.", ""},
+	{"claude.timeout", KindDuration, "`10m`", "`1s` to `1h`", "How long one call may take.", ""},
+	{"claude.mode", KindText, "`message`", "`message`", "One call for each record.", ""},
+
+	{"preflight", KindMap, "", "", "What is checked before a call is made.", ""},
+	{"preflight.max_input_tokens", KindInteger, "what the model takes", "at least 1", "Sets records aside as `input-too-large` whose prompt is estimated to have more tokens. The estimate errs on the high side.", ""},
+	{"preflight.oversize", KindText, "`dead`", "`dead`", "What happens to those: they are set aside.", ""},
+
+	{"retry", KindMap, "", "", "How often a message is tried, and how long it rests between.", ""},
+	{"retry.max_retries", KindInteger, "`3`", "0 to 1,000,000", "How many failed deliveries may be followed by another. 0: each message is tried once.", ""},
+	{"retry.base", KindDuration, "`1s`", "more than 0, at most ten years", "The delay after the n-th failure is base·factorⁿ, at least what the service asked for.", ""},
+	{"retry.factor", KindNumber, "`2`", "at least 1", "See base.", ""},
+	{"retry.cap", KindDuration, "`60s`", "more than 0, at most ten years", "The longest delay, before jitter.", ""},
+	{"retry.jitter", KindNumber, "`0.3`", "0 to 10", "Up to this share of the delay is added by chance, so that not everything comes back at once.", ""},
+	{"retry.gray_retries", KindInteger, "`1`", "0 to 1,000,000", "How many gray failures (perhaps chance, perhaps the message's fault) may be followed by another delivery.", ""},
+	{"retry.gray", KindList, "none", "causes", "Causes that count as gray although they are permanent by default, for instance `schema-mismatch`.", ""},
+
+	{"concurrency", KindInteger, "`8`", "1 to 1000", "How many messages are worked on at once.", ""},
+	{"on_unknown", KindText, "`resend`", "`resend` or `quarantine`", "What happens to a message one of whose calls may have been billed although no answer came: it is asked again and may be paid twice, or it is set aside as `unknown-call`.", ""},
+
+	{"budget", KindMap, "", "", "The most that may be spent.", "no budget would be kept; take it out, and bound the cost by the number of records"},
+	{"budget.usd", KindMoney, "none", "0 to 9,000,000, at most twelve decimals", "In dollars.", ""},
+	{"alert", KindMap, "", "", "When somebody is told.", "nobody would be told; take it out"},
+	{"alert.dead", KindInteger, "none", "at least 1", "At this many dead letters.", ""},
+	{"alert.new_group", KindBool, "`false`", "", "At a failure of a new kind.", ""},
+	{"alert.command", KindList, "none", "", "The command to run.", ""},
+	{"alert.webhook", KindText, "none", "", "The address to send to.", ""},
+	{"webhook", KindAny, "", "", "Sends each record to an address.", "use claude"},
+	{"command", KindAny, "", "", "Runs a command for each record.", "use claude"},
+	{"then", KindMap, "", "", "Where a result goes on to.", "the results would go nowhere; take it out"},
+	{"then.queue", KindText, "none", "", "The queue.", ""},
+	{"then.field", KindPointer, "none", "", "The field of its record that the result becomes.", ""},
+}
+
+// find gives a key by its path, or nil.
+func find(path string) *Key {
+	for i := range keys {
+		if keys[i].Path == path {
+			return &keys[i]
+		}
+	}
+	return nil
+}
+
+// within gives the names of the keys in a group; the empty path is the recipe itself.
+func within(group string) []string {
+	var names []string
+	for _, k := range keys {
+		if dir, name := cutLast(k.Path); dir == group {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// cutLast takes a path apart into its group and its last name, and join puts them together.
+func cutLast(path string) (group, name string) {
+	i := strings.LastIndexByte(path, '.')
+	return path[:max(i, 0)], path[i+1:]
+}
+
+func join(group, name string) string {
+	if group == "" {
+		return name
+	}
+	return group + "." + name
+}

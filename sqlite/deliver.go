@@ -1,0 +1,176 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/siding-dev/siding"
+)
+
+// ready is a row that may be leased, as it was read.
+type ready struct {
+	stored
+	err error // it cannot be read
+}
+
+// give leases the messages that a query finds and adds them to the answer. The query gives [leaseColumns]. What has
+// expired, or cannot be read, is set aside instead: it would stand first in the queue for ever.
+func (t *tx) give(c *claim, query string, args ...any) (given int, err error) {
+	var found []ready
+	err = t.query(func(r *row) error {
+		m := ready{stored: r.message()}
+		r.body(messageWidth, &m.Message)
+		m.err = r.err
+		found = append(found, m)
+		return nil
+	}, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	for i := range found {
+		m := &found[i]
+		switch {
+		case m.err != nil:
+			err = t.condemn(&m.stored, m.err)
+		case !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(c.out.Now):
+			err = t.expire(&m.stored)
+		default:
+			err = t.leaseOne(c, &m.stored)
+			given++
+		}
+		if err != nil {
+			return given, err
+		}
+	}
+	return given, nil
+}
+
+// leaseOne marks a ready message as leased and adds it to the answer.
+func (t *tx) leaseOne(c *claim, m *stored) error {
+	was := m.standing()
+	err := t.guarded(`UPDATE messages SET state = 'leased', lease_nonce = ?, lease_started = ?, lease_until = ?, worker = ?,
+		process = ?, deliveries = deliveries + 1 WHERE id = ? AND state = 'ready'`,
+		t.now, t.now, c.until.UnixMicro(), c.Worker, t.s.process, m.id)
+	if err != nil {
+		return err
+	}
+	m.State, m.AvailableAt = siding.StateLeased, time.Time{}
+	m.Deliveries++
+	m.Queue = c.Queue
+	d := &siding.Delivery{
+		Message: m.Message, Number: m.Deliveries, Token: siding.LeaseToken{Message: m.id, Nonce: t.now},
+		LeasedUntil: c.until, StartedAt: c.out.Now,
+	}
+	if m.cause != "" {
+		if d.LastError, err = lastErrorOf(t.conn, m.id); err != nil {
+			return err
+		}
+	}
+	if m.hasSource {
+		if d.Source, err = sourceOf(t.conn, m); err != nil {
+			return err
+		}
+	}
+	c.out.Deliveries = append(c.out.Deliveries, d)
+	return t.move(m.id, m.queue, m.hasInput, was, m.standing())
+}
+
+func lastErrorOf(c *conn, message int64) (e *siding.LastError, err error) {
+	_, err = c.one(func(r *row) { e = r.lastError(0) }, "SELECT "+errorColumns+" FROM last_errors e WHERE e.message = ?", message)
+	return e, err
+}
+
+// expire sets a ready message aside whose time has passed.
+func (t *tx) expire(m *stored) error {
+	return t.setAside(m, siding.ReasonExpired, siding.ExpiredFailure().Stored())
+}
+
+// condemn sets a message aside whose row, or the row of its body, cannot be read: a bad row stops nobody. Its standing is
+// taken from the columns by which it was found.
+func (t *tx) condemn(m *stored, why error) error {
+	f := &siding.Failure{
+		Outcome: siding.OutcomePermanent, Cause: siding.CauseUnknown,
+		Err: fmt.Errorf("its row in the store cannot be read: %w", why),
+	}
+	return t.setAside(m, siding.ReasonPoison, f.Stored())
+}
+
+// setAside makes a dead letter of a ready message without a delivery.
+func (t *tx) setAside(m *stored, reason siding.Reason, e *siding.LastError) error {
+	was := m.standing()
+	err := t.guarded(`UPDATE messages SET state = 'dead', dead_at = ?, reason = ?, cause = ?, fingerprint = ? WHERE id = ? AND state = 'ready'`,
+		t.now, string(reason), string(e.Cause), e.Fingerprint, m.id)
+	if err != nil {
+		return err
+	}
+	m.State, m.Reason, m.cause, m.fingerprint = siding.StateDead, reason, string(e.Cause), e.Fingerprint
+	return errors.Join(t.setError(m.id, e), t.move(m.id, m.queue, m.hasInput, was, m.standing()))
+}
+
+// sweepMost bounds how much of what has run out one transaction takes back.
+const sweepMost = 256
+
+// sweep takes back the queue's leases that have run out, and sets expired messages aside. Once in a transaction is
+// enough: its operations are a moment apart.
+func (t *tx) sweep(c *claim) error {
+	if t.swept[c.q] {
+		return nil
+	}
+	t.swept[c.q] = true
+	var lapsed, expired []ready
+	collect := func(to *[]ready) func(*row) error {
+		return func(r *row) error {
+			m := ready{stored: r.message()}
+			m.err = r.err
+			*to = append(*to, m)
+			return nil
+		}
+	}
+	err := t.query(collect(&lapsed), "SELECT "+messageColumns+` FROM messages m INDEXED BY messages_leased
+		WHERE m.state = 'leased' AND m.queue = ? AND m.lease_until <= ? ORDER BY m.lease_until LIMIT ?`, c.q, t.now, sweepMost)
+	if err != nil {
+		return err
+	}
+	for i := range lapsed {
+		m := &lapsed[i]
+		if m.err != nil {
+			continue // Check shows it; it cannot be settled by anybody
+		}
+		cause, err := t.endOfLease(m.process)
+		if err != nil {
+			return err
+		}
+		if _, err := t.finish(&m.stored, siding.Settlement{Failure: interrupted(cause), Policy: c.Policy, Rand: c.Rand}); err != nil {
+			return err
+		}
+	}
+	// Now, because what has just been taken back may have expired meanwhile.
+	err = t.query(collect(&expired), "SELECT "+messageColumns+` FROM messages m INDEXED BY messages_expiring
+		WHERE m.state = 'ready' AND m.queue = ? AND m.expires_at <= ? LIMIT ?`, c.q, t.now, sweepMost)
+	if err != nil {
+		return err
+	}
+	for i := range expired {
+		m := &expired[i]
+		if m.err != nil {
+			err = t.condemn(&m.stored, m.err)
+		} else {
+			err = t.expire(&m.stored)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interrupted is the failure of a delivery that did not end by itself.
+func interrupted(cause siding.Cause) *siding.Failure {
+	text := map[siding.Cause]string{
+		siding.CauseLeaseLost:   "the lease ran out before the delivery ended",
+		siding.CauseWorkerCrash: "the process died during the delivery",
+		siding.CauseHostRestart: "the machine was restarted during the delivery",
+	}[cause]
+	return &siding.Failure{Outcome: siding.OutcomeInterrupted, Cause: cause, Err: errors.New(text)}
+}

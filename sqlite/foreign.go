@@ -1,0 +1,63 @@
+package sqlite
+
+import (
+	"time"
+
+	"github.com/siding-dev/siding"
+)
+
+// foreignMost bounds how many members one request looks at.
+const foreignMost = 500
+
+// takeForeign gives members of an input that another generation has enqueued again since: they stand in that one's
+// index, not in this input's. It is for two runs over the same records at once, and looks through the members piece by
+// piece: a request that has not seen them all says that more may be had at once.
+func (t *tx) takeForeign(c *claim) error {
+	taken, err := t.number("SELECT taken FROM inputs WHERE id = ?", int64(c.Input))
+	if err != nil || taken == 0 {
+		return err
+	}
+	waiting, err := t.countIn(c.scope, siding.StateReady)
+	if err != nil || waiting == 0 {
+		return err
+	}
+	from := t.s.scans[c.Input] // the ordinal after the last one looked at
+	last, seen, more := from, 0, false
+	var due []int64
+	err = t.query(func(r *row) error {
+		seen++
+		last = r.int(0) + 1
+		switch {
+		case r.null(1):
+		case r.int(2) > t.now:
+			c.noteNext(fromMicros(r.int(2)))
+		case len(due) < c.Max-len(c.out.Deliveries):
+			due = append(due, r.int(1))
+		default:
+			more = true
+		}
+		return r.err
+	}, `SELECT s.ordinal, m.id, m.available_at FROM (SELECT ordinal, message FROM members WHERE input = ?1 AND ordinal >= ?2
+		ORDER BY ordinal LIMIT ?3) s LEFT JOIN messages m ON m.id = s.message AND m.state = 'ready' AND m.input <> ?1
+		ORDER BY s.ordinal`, int64(c.Input), from, foreignMost)
+	if err != nil {
+		return err
+	}
+	for _, id := range due {
+		if _, err := t.give(c, foreignOne, id); err != nil {
+			return err
+		}
+	}
+	switch {
+	case more: // here again next time
+	case seen < foreignMost:
+		delete(t.s.scans, c.Input) // from the beginning next time
+		return nil
+	default:
+		t.s.scans[c.Input] = last
+	}
+	c.noteNext(fromMicros(t.now - int64(time.Second/time.Microsecond)))
+	return nil
+}
+
+const foreignOne = leaseColumns + " FROM messages m LEFT JOIN bodies b ON b.message = m.id WHERE m.id = ? AND m.state = 'ready'"

@@ -1,0 +1,52 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/siding-dev/siding"
+	"github.com/siding-dev/siding/sqlite"
+	"github.com/stretchr/testify/require"
+)
+
+func open(t testing.TB, o sqlite.Options) *sqlite.Store {
+	t.Helper()
+	if o.MinFree == 0 {
+		o.MinFree = -1
+	}
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.db"), o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestLife(t *testing.T) {
+	t.Parallel()
+	s := open(t, sqlite.Options{})
+	ctx := t.Context()
+	for i := range 3 {
+		e, err := s.Enqueue(ctx, "q", siding.EnqueueOptions{}, siding.NewMessage{ID: fmt.Sprint("e", i), Body: []byte{0xff, byte(i)}})
+		require.NoError(t, err)
+		require.Equal(t, siding.EnqueueNew, e[0].Status)
+	}
+	l, err := s.Lease(ctx, siding.LeaseRequest{Queue: "q", Worker: "w", Max: 2, Duration: time.Minute, Policy: siding.DefaultPolicy()})
+	require.NoError(t, err)
+	require.Len(t, l.Deliveries, 2)
+	require.Equal(t, "e0", l.Deliveries[0].ID)
+	require.Equal(t, []byte{0xff, 0}, l.Deliveries[0].Body)
+	require.Equal(t, 2, l.InFlight)
+	require.False(t, l.NextAt.IsZero())
+	out, err := s.Settle(ctx,
+		siding.Settlement{Token: l.Deliveries[0].Token, Policy: siding.DefaultPolicy(), Result: []byte("{}"), Digest: "d"},
+		siding.Settlement{Token: l.Deliveries[1].Token, Policy: siding.DefaultPolicy(), Failure: siding.FailureOf(fmt.Errorf("x"))},
+		siding.Settlement{Token: l.Deliveries[1].Token, Policy: siding.DefaultPolicy()},
+	)
+	require.NoError(t, err)
+	require.NoError(t, out[0].Err)
+	require.Equal(t, siding.StateDone, out[0].Decision.State)
+	require.NoError(t, out[1].Err)
+	require.Equal(t, siding.StateReady, out[1].Decision.State)
+	require.ErrorIs(t, out[2].Err, siding.ErrStaleLease)
+}

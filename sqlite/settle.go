@@ -1,0 +1,223 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/siding-dev/siding"
+)
+
+// Settle ends deliveries; see [siding.Queue].
+func (s *Store) Settle(ctx context.Context, list ...siding.Settlement) ([]siding.Settled, error) {
+	if len(list) == 0 {
+		return nil, ctx.Err()
+	}
+	bytes := 0
+	for i := range list {
+		bytes += len(list[i].Result) + 256
+	}
+	var out []siding.Settled
+	err := s.write(ctx, "settle", bytes, func(t *tx) (err error) {
+		out = make([]siding.Settled, len(list))
+		for i := range list {
+			if out[i], err = t.settle(list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (t *tx) settle(s siding.Settlement) (siding.Settled, error) {
+	s.Digest = siding.Scrub(s.Digest, siding.MaxHeader)
+	if s.Failure == nil {
+		settled, ok, err := t.done(s)
+		if ok || err != nil {
+			return settled, err
+		}
+	}
+	var m stored
+	found, err := t.one(func(r *row) { m = r.message() }, "SELECT "+messageColumns+" FROM messages m WHERE m.id = ?", s.Token.Message)
+	if err != nil {
+		return siding.Settled{}, err
+	}
+	if !found || !m.heldBy(s.Token) {
+		if found {
+			_, err = t.exec("UPDATE queues SET stale_settles = stale_settles + 1 WHERE id = ?", m.queue)
+		}
+		return siding.Settled{Err: fmt.Errorf("settle: %w", siding.ErrStaleLease)}, err
+	}
+	d, err := t.finish(&m, s)
+	return siding.Settled{Decision: d}, err
+}
+
+// heldBy tells whether the token is that of the message's current lease.
+func (m *stored) heldBy(token siding.LeaseToken) bool {
+	return m.State == siding.StateLeased && m.nonce == token.Nonce && token.Nonce != 0
+}
+
+// done is the common end, in as few and as small statements as it takes: a delivery that succeeded, with nothing waiting
+// for it. It does nothing, and says so, when it is not that. (An UPDATE with RETURNING would be one statement less, and
+// takes longer than both.)
+func (t *tx) done(s siding.Settlement) (siding.Settled, bool, error) {
+	m := stored{id: s.Token.Message, nonce: s.Token.Nonce}
+	m.State = siding.StateLeased
+	found, err := t.one(func(r *row) {
+		m.queue, m.hasInput, m.Attempt, m.Deliveries, m.leaseStarted = r.int(0), !r.null(1), r.counter(2), r.counter(3), r.time(4)
+		m.worker, m.Gray, m.Waits, m.Interruptions = r.str(5), r.counter(6), r.counter(7), r.counter(8)
+	}, `SELECT queue, input, attempt, deliveries, lease_started, worker, gray, waits, interruptions FROM messages
+		WHERE id = ? AND state = 'leased' AND lease_nonce = ? AND lease_nonce <> 0 AND pending = 0`, m.id, m.nonce)
+	if err != nil || !found {
+		return siding.Settled{}, false, err
+	}
+	d := siding.Route(m.Message, nil, s.Policy, fromMicros(t.now), s.Rand)
+	err = t.guarded("UPDATE messages SET state = 'done', digest = ?, suspect = 0, lease_nonce = 0 WHERE id = ? AND state = 'leased' AND lease_nonce = ?",
+		text(s.Digest), m.id, m.nonce)
+	if err != nil {
+		return siding.Settled{}, true, err
+	}
+	was := m.standing()
+	m.State, m.Digest = siding.StateDone, s.Digest
+	if err := t.record(&m, d, s, nil); err != nil {
+		return siding.Settled{}, true, err
+	}
+	return siding.Settled{Decision: d}, true, t.move(m.id, m.queue, m.hasInput, was, m.standing())
+}
+
+// finish ends the delivery of a leased message: it decides, and writes the decision, the history, the result and the
+// verdicts. m is what the message was, and becomes what it is.
+func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
+	was, now := m.standing(), fromMicros(t.now)
+	d := siding.Route(m.Message, s.Failure, s.Policy, now, s.Rand)
+	e := s.Failure.Stored()
+	if e != nil {
+		e.Outcome = d.Outcome
+	}
+	d.AvailableAt = roundUp(d.AvailableAt)
+	// An interruption says nothing of the message: it leaves a suspicion as it was.
+	m.Suspect = d.Suspect || m.Suspect && d.Outcome == siding.OutcomeInterrupted
+	m.State, m.Attempt, m.Gray, m.Waits, m.Interruptions = d.State, d.Attempt, d.Gray, d.Waits, d.Interruptions
+	var deadAt, reason, digest any
+	switch d.State {
+	case siding.StateDead:
+		m.DeadAt, m.Reason = now, d.Reason
+		deadAt, reason = t.now, string(d.Reason)
+	case siding.StateDone:
+		m.Digest = s.Digest
+		digest = text(s.Digest)
+	}
+	if e != nil && (d.Outcome != siding.OutcomeInterrupted || d.State == siding.StateDead) {
+		m.cause, m.fingerprint = string(e.Cause), e.Fingerprint
+		if err := t.setError(m.id, e); err != nil {
+			return d, err
+		}
+	}
+	at := d.AvailableAt
+	if at.IsZero() {
+		at = now
+	}
+	err := t.guarded(`UPDATE messages SET state = ?, tried = ?, available_at = ?, attempt = ?, gray = ?, waits = ?,
+		interruptions = ?, suspect = ?, lease_nonce = 0, dead_at = ?, reason = ?, cause = ?, fingerprint = ?, digest = ?
+		WHERE id = ? AND state = 'leased' AND lease_nonce = ?`,
+		string(d.State), d.Attempt > 0, micros(at), d.Attempt, d.Gray, d.Waits, d.Interruptions, m.Suspect, deadAt, reason,
+		text(m.cause), text(m.fingerprint), digest, m.id, m.nonce)
+	if err != nil {
+		return d, err
+	}
+	if err := t.record(m, d, s, e); err != nil {
+		return d, err
+	}
+	if err := t.move(m.id, m.queue, m.hasInput, was, m.standing()); err != nil {
+		return d, err
+	}
+	if m.pending {
+		return d, t.takePending(m)
+	}
+	return d, nil
+}
+
+// record writes what a delivery leaves behind: its history, its result and its verdicts.
+func (t *tx) record(m *stored, d siding.Decision, s siding.Settlement, e *siding.LastError) error {
+	if err := t.remember(m, d.Outcome, s.Digest, e); err != nil {
+		return err
+	}
+	if d.State == siding.StateDone && s.Result != nil {
+		if _, err := t.exec("INSERT OR REPLACE INTO results (message, result) VALUES (?, ?)", m.id, s.Result); err != nil {
+			return err
+		}
+	}
+	for _, j := range s.Judged {
+		if err := t.judge(m.id, j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remember writes the history of a delivery that has ended, and drops one from the middle where there are too many.
+func (t *tx) remember(m *stored, outcome siding.Outcome, digest string, e *siding.LastError) error {
+	started := m.leaseStarted
+	if started.IsZero() {
+		started = time.UnixMicro(t.now)
+	}
+	var err error
+	if e == nil {
+		_, err = t.exec("INSERT INTO deliveries (message, number, started_at, ended_at, worker, outcome, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			m.id, m.Deliveries, started.UnixMicro(), t.now, m.worker, string(outcome), text(digest))
+	} else {
+		_, err = t.exec(`INSERT INTO deliveries (message, number, started_at, ended_at, worker, outcome, digest, cause, fingerprint,
+			error, status, request_id, fault_offset) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			m.id, m.Deliveries, started.UnixMicro(), t.now, m.worker, string(outcome), text(digest), string(e.Cause), e.Fingerprint,
+			e.Text, e.Status, e.RequestID, offset(e))
+	}
+	if old := m.Deliveries - siding.HistoryEnds; err == nil && old > siding.HistoryEnds {
+		_, err = t.exec("DELETE FROM deliveries WHERE message = ? AND number = ?", m.id, old)
+	}
+	return err
+}
+
+// judge writes a delivery's verdict on an answer to the message.
+func (t *tx) judge(message int64, j siding.Judgement) error {
+	verdict := siding.VerdictRejected
+	if j.Accepted {
+		verdict, j.Cause = siding.VerdictAccepted, ""
+	}
+	_, err := t.exec("UPDATE calls SET verdict = ?, judged_cause = ?, judged_under = ? WHERE id = ? AND message = ? AND fate = 'answered'",
+		string(verdict), siding.Scrub(string(j.Cause), 64), siding.Scrub(j.Digest, 256), int64(j.Call), message)
+	return err
+}
+
+// Extend prolongs leases; see [siding.Queue].
+func (s *Store) Extend(ctx context.Context, d time.Duration, tokens ...siding.LeaseToken) ([]error, error) {
+	if len(tokens) == 0 {
+		return nil, ctx.Err()
+	}
+	if d <= 0 {
+		return nil, fmt.Errorf("a lease of %v ends before it begins", d)
+	}
+	var out []error
+	err := s.write(ctx, "extend", 0, func(t *tx) error {
+		out = make([]error, len(tokens))
+		until := fromMicros(t.now).Add(d).UnixMicro()
+		for i, token := range tokens {
+			n, err := t.exec("UPDATE messages SET lease_until = ? WHERE id = ? AND state = 'leased' AND lease_nonce = ? AND lease_nonce <> 0",
+				until, token.Message, token.Nonce)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				out[i] = fmt.Errorf("extend: %w", siding.ErrStaleLease)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}

@@ -1,0 +1,190 @@
+package sqlite
+
+import "github.com/siding-dev/siding"
+
+// tallyScope is what messages are counted over: a queue (input 0), or the members of an input.
+type tallyScope struct{ queue, input int64 }
+
+// standing is where a message counts: its state, and what tells groups apart within it.
+type standing struct {
+	state       siding.State
+	tried       bool   // attempt > 0
+	detail      string // the digest of a done message, the cause of a dead one
+	fingerprint string // of a dead one
+}
+
+type tallyKey struct {
+	tallyScope
+	standing
+}
+
+// standingOf gives where a message counts.
+func standingOf(state siding.State, attempt int, digest, cause, fingerprint string) standing {
+	st := standing{state: state, tried: attempt > 0}
+	switch state {
+	case siding.StateDone:
+		st.detail = digest
+	case siding.StateDead:
+		st.detail, st.fingerprint = cause, fingerprint
+	}
+	return st
+}
+
+// count adds to a sum.
+func (t *tx) count(scope tallyScope, st standing, n int64) {
+	t.tallies[tallyKey{scope, st}] += n
+	if st.state == siding.StateLeased {
+		if _, ok := t.leased[scope]; ok {
+			t.leased[scope] += n
+		}
+	}
+}
+
+// appear counts a new message.
+func (t *tx) appear(queue int64, st standing) { t.count(tallyScope{queue: queue}, st, 1) }
+
+// move counts a message's change of standing, in its queue and in every input of which it is a member. hasInput is
+// false for messages that no input ever enqueued, which spares looking.
+func (t *tx) move(message, queue int64, hasInput bool, from, to standing) error {
+	if from == to {
+		return nil
+	}
+	each := func(scope tallyScope) {
+		t.count(scope, from, -1)
+		t.count(scope, to, 1)
+	}
+	each(tallyScope{queue: queue})
+	if !hasInput {
+		return nil
+	}
+	return t.memberships(message, func(input int64) { each(tallyScope{queue, input}) })
+}
+
+// memberships calls fn with each input of which the message is a member.
+func (t *tx) memberships(message int64, fn func(input int64)) error {
+	return t.query(func(r *row) error {
+		fn(r.int(0))
+		return r.err
+	}, "SELECT input FROM members WHERE message = ?", message)
+}
+
+// leasedIn gives how many messages of a queue or input are leased, changes of this transaction included.
+func (t *tx) leasedIn(scope tallyScope) (int64, error) {
+	if n, ok := t.leased[scope]; ok {
+		return n, nil
+	}
+	n, err := t.number("SELECT sum(n) FROM tallies WHERE queue = ? AND input = ? AND state = 'leased'", scope.queue, scope.input)
+	if err != nil {
+		return 0, err
+	}
+	n += t.unwritten(scope, siding.StateLeased)
+	t.leased[scope] = n
+	return n, nil
+}
+
+// countIn gives how many messages of a queue or input are in a state, changes of this transaction included.
+func (t *tx) countIn(scope tallyScope, state siding.State) (int64, error) {
+	n, err := t.number("SELECT sum(n) FROM tallies WHERE queue = ? AND input = ? AND state = ?", scope.queue, scope.input, string(state))
+	return n + t.unwritten(scope, state), err
+}
+
+func (t *tx) unwritten(scope tallyScope, state siding.State) (n int64) {
+	for k, d := range t.tallies {
+		if k.tallyScope == scope && k.state == state {
+			n += d
+		}
+	}
+	return n
+}
+
+// spendKey is what the costs of calls are summed over: a message, or else a scope.
+type spendKey struct {
+	message int64
+	tallyScope
+}
+
+// spend is a sum over calls.
+type spend struct {
+	calls, maybe, unpriced int64
+	cost, maybeMax         siding.Money
+	usage                  siding.Usage
+}
+
+func (a spend) add(b spend) spend {
+	return spend{
+		calls: a.calls + b.calls, maybe: a.maybe + b.maybe, unpriced: a.unpriced + b.unpriced,
+		cost: a.cost.Add(b.cost), maybeMax: a.maybeMax.Add(b.maybeMax), usage: a.usage.Add(b.usage),
+	}
+}
+
+// charge adds to the sums of a message, of its queue, and of every input of which it is a member.
+func (t *tx) charge(message, queue int64, d spend) error {
+	for _, k := range []spendKey{{message: message}, {tallyScope: tallyScope{queue: queue}}} {
+		t.spends[k] = t.spends[k].add(d)
+	}
+	return t.memberships(message, func(input int64) {
+		k := spendKey{tallyScope: tallyScope{queue, input}}
+		t.spends[k] = t.spends[k].add(d)
+	})
+}
+
+const spendColumns = `calls, maybe, unpriced, cost, maybe_max,
+	input_tokens, output_tokens, cache_write_5m_tokens, cache_write_1h_tokens, cache_read_tokens`
+
+// spendAt reads [spendColumns] from column i on.
+func (r *row) spendAt(i int) spend {
+	return spend{
+		calls: r.int(i), maybe: r.int(i + 1), unpriced: r.int(i + 2),
+		cost: siding.Money(r.int(i + 3)), maybeMax: siding.Money(r.int(i + 4)), usage: r.usageAt(i + 5),
+	}
+}
+
+func (r *row) usageAt(i int) siding.Usage {
+	return siding.Usage{
+		Input: r.int(i), Output: r.int(i + 1), CacheWrite5m: r.int(i + 2), CacheWrite1h: r.int(i + 3), CacheRead: r.int(i + 4),
+	}
+}
+
+// addSpend is what follows VALUES in both tables of sums. Amounts saturate, as in [siding.Money.Add].
+const addSpend = ` ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, maybe = maybe + excluded.maybe,
+	unpriced = unpriced + excluded.unpriced, cost = min(cost + excluded.cost, 9223372036854775807),
+	maybe_max = min(maybe_max + excluded.maybe_max, 9223372036854775807),
+	input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,
+	cache_write_5m_tokens = cache_write_5m_tokens + excluded.cache_write_5m_tokens,
+	cache_write_1h_tokens = cache_write_1h_tokens + excluded.cache_write_1h_tokens,
+	cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens`
+
+// flush writes the changes of sums.
+func (t *tx) flush() error {
+	for k, n := range t.tallies {
+		delete(t.tallies, k)
+		if n == 0 {
+			continue
+		}
+		_, err := t.exec(`INSERT INTO tallies (queue, input, state, tried, detail, fingerprint, n) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET n = n + excluded.n`, k.queue, k.input, string(k.state), k.tried, k.detail, k.fingerprint, n)
+		if err != nil {
+			return err
+		}
+	}
+	for k, d := range t.spends {
+		delete(t.spends, k)
+		if d == (spend{}) {
+			continue
+		}
+		u := d.usage
+		sums := []any{d.calls, d.maybe, d.unpriced, int64(d.cost), int64(d.maybeMax), u.Input, u.Output, u.CacheWrite5m, u.CacheWrite1h, u.CacheRead}
+		var err error
+		if k.message != 0 {
+			_, err = t.exec("INSERT INTO spend (message, "+spendColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"+addSpend,
+				append([]any{k.message}, sums...)...)
+		} else {
+			_, err = t.exec("INSERT INTO spend_totals (queue, input, "+spendColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"+addSpend,
+				append([]any{k.queue, k.input}, sums...)...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

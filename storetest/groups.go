@@ -1,0 +1,18 @@
+package storetest
+
+func groups() []group {
+	return []group{
+		{name: "enqueue", cases: enqueueCases()},
+		{name: "lease", cases: leaseCases()},
+		{name: "settle", cases: settleCases()},
+		{name: "process", cases: processCases(), apart: true},
+		{name: "clock", cases: clockCases(), apart: true},
+		{name: "journal", cases: journalCases()},
+		{name: "money", cases: moneyCases()},
+		{name: "manifest", cases: manifestCases()},
+		{name: "operator", cases: operatorCases()},
+		{name: "overview", cases: overviewCases(), apart: true},
+		{name: "race", cases: raceCases()},
+		{name: "fault", cases: faultCases()},
+	}
+}
