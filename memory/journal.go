@@ -61,7 +61,7 @@ func (x *tx) answerFor(m *message, r siding.CallRequest) *call {
 		if c.Fate != siding.FateAnswered || !same && (r.AskHash == siding.Hash{} || c.AskHash != r.AskHash) {
 			continue
 		}
-		rank := 0
+		var rank int
 		switch {
 		case c.Verdict == siding.VerdictAccepted:
 			rank = 6

@@ -51,7 +51,7 @@ func runModel(t *testing.T, h Harness) {
 }
 
 // modelRuns is how many runs the model has.
-const modelRuns = 50
+const modelRuns = 30
 
 // model is one run.
 type model struct {
