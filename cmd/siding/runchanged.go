@@ -36,7 +36,7 @@ func (r *oneRun) changed(ctx context.Context) error {
 		return err
 	}
 	if rejudged > 0 {
-		r.hint("%s passed the changed recipe without a call", counted(rejudged, "answer"))
+		r.hintf("%s passed the changed recipe without a call", counted(rejudged, "answer"))
 		if stats, err = r.store.InputStats(ctx, r.input, r.digest); err != nil || stats.Stale == 0 {
 			return err
 		}
@@ -45,13 +45,13 @@ func (r *oneRun) changed(ctx context.Context) error {
 	case "keep":
 		n, err := r.store.KeepAnswers(ctx, r.input, r.digest)
 		if err == nil {
-			r.hint("%s of the earlier recipe kept", counted(n, "answer"))
+			r.hintf("%s of the earlier recipe kept", counted(n, "answer"))
 		}
 		return err
 	case "ask":
 		n, err := r.store.Reask(ctx, r.input, r.digest)
 		if err == nil {
-			r.hint("%s asked again", counted(n, "record"))
+			r.hintf("%s asked again", counted(n, "record"))
 		}
 		return err
 	}

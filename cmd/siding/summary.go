@@ -102,9 +102,6 @@ func heldText(held *worker.HeldError, again string) string {
 
 // asHeld gives the hold in an error, if there is one.
 func asHeld(err error) *worker.HeldError {
-	var held *worker.HeldError
-	if errors.As(err, &held) {
-		return held
-	}
-	return nil
+	held, _ := errors.AsType[*worker.HeldError](err)
+	return held
 }
