@@ -2,6 +2,7 @@ package claude
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -23,7 +24,7 @@ import (
 //   - no content: gray, empty-answer; no message or no ID: transient, bad-response
 func Accept(m *anthropic.Message) error {
 	if m == nil {
-		return &siding.Failure{Outcome: siding.OutcomeTransient, Cause: siding.CauseBadResponse, Err: fmt.Errorf("there is no message")}
+		return &siding.Failure{Outcome: siding.OutcomeTransient, Cause: siding.CauseBadResponse, Err: errors.New("there is no message")}
 	}
 	a := answerOf(m)
 	return failed(stopFault(a, rules{stops: a.StopSequence != "", tools: true}))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -80,11 +81,9 @@ func (w *world) hook(point, _ string) error {
 	}
 	if point == "before" || point == "after-commit" {
 		w.writes++
-		for _, n := range w.deaths {
-			if n == w.writes {
-				w.died = true
-				return fmt.Errorf("%w: %w", errDied, siding.ErrClosed)
-			}
+		if slices.Contains(w.deaths, w.writes) {
+			w.died = true
+			return fmt.Errorf("%w: %w", errDied, siding.ErrClosed)
 		}
 	}
 	return nil

@@ -50,8 +50,7 @@ func validJSON(body []byte) *siding.Failure {
 		return nil
 	}
 	offset := int64(len(body))
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		// The decoder counts the bytes that it has read, the one at fault included, except at the end of the text.
 		offset = min(max(syntax.Offset-1, 0), int64(len(body)))
 		if syntax.Offset >= int64(len(body)) && syntax.Error() == "unexpected end of JSON input" {

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -105,7 +106,7 @@ func TestParseRecordNeverPanics(t *testing.T) {
 		if f != nil && (f.FaultOffset == nil || *f.FaultOffset < 0 || *f.FaultOffset > int64(len(body))) {
 			t.Fatalf("%v at %v", f, f.FaultOffset)
 		}
-		if f == nil && (!utf8.Valid(body) || strings.ContainsRune(string(encode(v)), utf8.RuneError) && !strings.ContainsRune(string(body), utf8.RuneError)) {
+		if f == nil && (!utf8.Valid(body) || bytes.ContainsRune(encode(v), utf8.RuneError) && !bytes.ContainsRune(body, utf8.RuneError)) {
 			t.Fatalf("%q was taken, and reads %s", body, encode(v))
 		}
 	})

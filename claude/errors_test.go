@@ -131,7 +131,7 @@ func TestAnErrorBodyUnderStatus200IsNotAccepted(t *testing.T) {
 	f := siding.FailureOf(Accept(m))
 	require.NotNil(t, f)
 	require.Equal(t, siding.CauseBadResponse, f.Cause)
-	require.NotNil(t, Accept(nil))
+	require.Error(t, Accept(nil))
 }
 
 func TestTheSDKIsNotLeftToRetryOrToWait(t *testing.T) {

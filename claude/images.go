@@ -50,7 +50,7 @@ func (h *Handler) readImages(record any) ([]imageFile, *siding.Failure) {
 	if err != nil {
 		return nil, configurationFault("images: the root cannot be opened: %w", err)
 	}
-	defer root.Close()
+	defer root.Close() //nolint:errcheck // nothing was written
 	var list []imageFile
 	total := 0
 	for _, name := range names {
@@ -129,9 +129,8 @@ func readImage(root *os.Root, name string) (imageFile, *siding.Failure) {
 
 // fileFault tells what is wrong with the record's file name from a machine that is short of something.
 func fileFault(label string, err error) *siding.Failure {
-	var path *fs.PathError
 	text := err
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		text = path.Err
 	}
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -90,7 +91,6 @@ type fakeJournal struct {
 	starts    int
 	ends      int
 	busyUntil time.Time
-	dropped   bool // the next started rows are lost with the process
 }
 
 func newJournal() *fakeJournal {
@@ -119,8 +119,8 @@ func (j *fakeJournal) StartCall(ctx context.Context, r siding.CallRequest) (sidi
 		return siding.CallStart{BusyUntil: j.busyUntil}, nil
 	}
 	unknown := 0
-	for i := len(j.calls) - 1; i >= 0; i-- {
-		c := j.calls[i]
+	for _, c := range slices.Backward(j.calls) {
+
 		if c.RequestHash != r.RequestHash && c.AskHash != r.AskHash {
 			continue
 		}

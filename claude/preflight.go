@@ -24,7 +24,7 @@ type estimate struct {
 	most   int64 // never more: every token of the models' vocabularies stands for at least one byte
 }
 
-// estimateOf counts all text of the request: system prompt, prompt, schema, and images by the piece.
+// estimateOf counts all text of the request: the system's, the prompt's, the schema's, and images by the piece.
 func (h *Handler) estimateOf(p prompt) estimate {
 	e := estimate{likely: 50, high: 50, most: overheadTokens}
 	e.text(h.c.System)

@@ -88,11 +88,21 @@ func TestEstimates(t *testing.T) {
 	require.Zero(t, likely+worst)
 }
 
+func TestTheBoundForMoneyCountsEveryByte(t *testing.T) {
+	t.Parallel()
+	h := newHandler(t, variants()["text"])
+	text := strings.Repeat("x漢😀", 10_000)
+	require.GreaterOrEqual(t, h.estimateOf(prompt{text: text}).most, int64(len(text)))
+}
+
 func TestEstimatesAreInOrder(t *testing.T) {
 	t.Parallel()
 	h := newHandler(t, variants()["schema"])
 	rapid.Check(t, func(t *rapid.T) {
 		e := h.estimateOf(prompt{text: rapid.OneOf(rapid.String(), rapid.StringOf(rapid.RuneFrom([]rune("abc xyz019{}\n😀漢字éß")))).Draw(t, "text")})
+		if e.most < int64(len(h.c.System)+len(h.output.raw)) {
+			t.Fatalf("a token is at least one byte: %+v", e)
+		}
 		if e.least > e.likely || e.likely > e.high || e.high > e.most {
 			t.Fatalf("%+v", e)
 		}

@@ -118,6 +118,15 @@ func TestOwnPricesCountFirst(t *testing.T) {
 	require.True(t, ok)
 }
 
+func TestTheWorstIsOfTheBandThatTheCallCanFallInto(t *testing.T) {
+	t.Parallel()
+	for input, price := range map[int64]siding.Money{0: 0, 1: PerMillion(0.10), 100_000: PerMillion(0.10), 100_001: PerMillion(0.50)} {
+		worst, ok := DefaultPrices().Worst("claude-haiku-5-5", input, 0, november)
+		require.True(t, ok)
+		require.Equal(t, price*siding.Money(input)/10*11, worst, input)
+	}
+}
+
 func TestACallNeverCostsMoreThanItsWorst(t *testing.T) {
 	t.Parallel()
 	p := DefaultPrices()

@@ -3,6 +3,7 @@ package claude
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/siding-dev/siding"
 )
@@ -28,8 +29,8 @@ func (h *Handler) Rejudge(ctx context.Context, m siding.Message, calls []siding.
 // find gives the newest accepted answer; 0: none.
 func (h *Handler) find(ctx context.Context, p prompt, calls []siding.Call, paused []journaled) (siding.CallID, []byte, error) {
 	ask := h.build(p, h.c.MaxTokens).ask
-	for i := len(calls) - 1; i >= 0; i-- {
-		call := calls[i]
+	for _, call := range slices.Backward(calls) {
+
 		if call.AskHash != ask || call.Fate != siding.FateAnswered {
 			continue
 		}
@@ -47,7 +48,7 @@ func (h *Handler) find(ctx context.Context, p prompt, calls []siding.Call, pause
 		if a.StopReason == "pause_turn" && len(a.Blocks) > 0 && len(paused) < maxPauses {
 			next := p
 			next.paused = append(append(next.paused[:0:0], p.paused...), a.Content)
-			id, result, err := h.find(ctx, next, calls, append(paused[:len(paused):len(paused)], journaled{answer: a, call: call.ID}))
+			id, result, err := h.find(ctx, next, calls, append(slices.Clip(paused), journaled{answer: a, call: call.ID}))
 			if err != nil || id != 0 {
 				return id, result, err
 			}

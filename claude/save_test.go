@@ -123,7 +123,7 @@ func TestWhatEndsTheWaitForTheJournal(t *testing.T) {
 					require.Equal(t, siding.FateStarted, j.all()[0].Fate, "an answer that is not in the journal is not used")
 				}
 				requireBill(t, j, s)
-				require.Nil(t, h.gate.wait(t.Context()), "the gate is open again")
+				require.NoError(t, h.gate.wait(t.Context()), "the gate is open again")
 			})
 		})
 	}
@@ -151,7 +151,7 @@ func TestKillPoints(t *testing.T) {
 					killer := &killingJournal{fakeJournal: j, at: at, after: after}
 					c := h.c
 					c.Journal = killer
-					for try := 0; try < 6; try++ {
+					for range 6 {
 						// A process that was killed settles nothing.
 						res, err := newHandler(t, c).Handle(t.Context(), delivery("a", dunes))
 						if killer.killed {

@@ -40,10 +40,10 @@ func checkBefore(cmd *parse.CommandNode) string {
 
 var formatting = map[string]bool{"print": true, "printf": true, "println": true, "html": true, "js": true, "urlquery": true}
 
-// errMissing is the template's complaint about the record; its text says which field.
-type errMissing struct{ text string }
+// missingError is the template's complaint about the record; its text says which field.
+type missingError struct{ text string }
 
-func (e *errMissing) Error() string { return e.text }
+func (e *missingError) Error() string { return e.text }
 
 var errTooLong = errors.New("the rendered prompt is too long")
 
@@ -73,7 +73,7 @@ func compilePrompt(text string) (*template.Template, error) {
 func render(t *template.Template, record any, most int) (string, *siding.Failure) {
 	out := limitedBuffer{most: most}
 	err := t.Execute(&out, record)
-	var missing *errMissing
+	var missing *missingError
 	switch {
 	case errors.Is(err, errTooLong):
 		return "", bodyFault(siding.CauseInputTooLarge, "the rendered prompt is longer than the %d bytes that a request may have", most)
@@ -137,7 +137,7 @@ func field(v any, names ...string) (any, error) {
 		}
 		object, ok := v.(map[string]any)
 		if !ok {
-			return nil, &errMissing{fmt.Sprintf("%s is asked for its field %s, and it is %s", cut(place(names[:i]), shown), cut(name, shown), kindOf(v))}
+			return nil, &missingError{fmt.Sprintf("%s is asked for its field %s, and it is %s", cut(place(names[:i]), shown), cut(name, shown), kindOf(v))}
 		}
 		v = object[name]
 	}
@@ -153,7 +153,7 @@ func place(names []string) string {
 
 func need(text string, v any) (any, error) {
 	if v == nil {
-		return nil, &errMissing{fmt.Sprintf("%s is missing or null in the record; use {{opt %s}} if it may be", text, text)}
+		return nil, &missingError{fmt.Sprintf("%s is missing or null in the record; use {{opt %s}} if it may be", text, text)}
 	}
 	return v, nil
 }
@@ -161,7 +161,7 @@ func need(text string, v any) (any, error) {
 func printed(text string, v any) (any, error) {
 	switch v.(type) {
 	case map[string]any, []any:
-		return nil, &errMissing{fmt.Sprintf("%s is %s; use {{json %s}} to print it", text, kindOf(v), text)}
+		return nil, &missingError{fmt.Sprintf("%s is %s; use {{json %s}} to print it", text, kindOf(v), text)}
 	}
 	return need(text, v)
 }

@@ -122,7 +122,7 @@ func TestNoValueIsNeverPrinted(t *testing.T) {
 		action := pipe.Draw(t, "pipe")
 		shape := rapid.SampledFrom([]string{"{{P}}", "{{with P}}{{.}}{{end}}", "{{$v := P}}{{$v}}", "{{range .list}}{{with $}}{{P}}{{end}}{{end}}"}).Draw(t, "shape")
 		text := ""
-		for i := 0; i < len(shape); i++ {
+		for i := range len(shape) {
 			if shape[i] == 'P' {
 				text += action
 				continue

@@ -1,6 +1,9 @@
 package intake
 
-import "bytes"
+import (
+	"bytes"
+	"errors"
+)
 
 // foundID is what a scan for the event ID came to.
 type foundID struct {
@@ -61,7 +64,7 @@ func (s *idScan) step(p Pointer) {
 		return
 	}
 	want := p.tokens[len(s.path)-1]
-	match := false
+	var match bool
 	if top.array {
 		match = top.index == want.index
 		top.index++
@@ -169,10 +172,10 @@ func (s *idScan) text(at int64) foundID {
 		return foundID{}
 	}
 	text, err := unquote(inner)
-	switch err {
-	case nil:
+	switch {
+	case err == nil:
 		return fit(text, at)
-	case errSurrogate:
+	case errors.Is(err, errSurrogate):
 		return foundID{unfit: "has a lone surrogate", at: at}
 	}
 	s.broken = true

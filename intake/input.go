@@ -147,8 +147,7 @@ func (in *Input) open() error {
 
 // plain gives a file's error without the name, which the text around it has.
 func plain(err error) error {
-	var path *os.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
 		return fmt.Errorf("%s: %w", path.Op, path.Err)
 	}
 	return err

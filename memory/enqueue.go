@@ -109,9 +109,6 @@ func (x *tx) take(queue string, o siding.EnqueueOptions, m siding.NewMessage, ha
 		return siding.EnqueueDiscarded, nil
 	case old.State == siding.StateLeased:
 		old.next = &m
-		if hash == old.received { // back to what is being worked on
-			old.next = nil
-		}
 		x.put(&old)
 		return siding.EnqueueSuperseded, nil
 	}

@@ -61,7 +61,7 @@ func (x *tx) answerFor(m *message, r siding.CallRequest) *call {
 		if c.Fate != siding.FateAnswered || !same && (r.AskHash == siding.Hash{} || c.AskHash != r.AskHash) {
 			continue
 		}
-		rank := 0
+		var rank int
 		switch {
 		case c.Verdict == siding.VerdictAccepted:
 			rank = 6
@@ -94,15 +94,11 @@ func (x *tx) busyUntil(m *message, r siding.CallRequest) time.Time {
 	return until
 }
 
-// unknown counts the earlier calls of a request that may have been billed. It gives up those that are still open: nobody
-// waits for them any more.
+// unknown counts the earlier calls of a request that may have been billed.
 func (x *tx) unknown(m *message, r siding.CallRequest) (n int) {
 	for _, c := range x.callsFor(m.number) {
 		if c.RequestHash == r.RequestHash && c.Maybe() {
 			n++
-			if c.Fate == siding.FateStarted {
-				x.giveUp(c)
-			}
 		}
 	}
 	return n

@@ -98,8 +98,8 @@ func (d *document) schema(path, dir string) []byte {
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	var broken *json.SyntaxError
-	var any any
-	if err := json.Unmarshal(text, &any); errors.As(err, &broken) {
+	var value any
+	if err := json.Unmarshal(text, &value); errors.As(err, &broken) {
 		before := text[:min(max(broken.Offset-1, 0), int64(len(text)))]
 		d.errs = append(d.errs, &Error{
 			File: name, Err: fmt.Errorf("it is not valid JSON: %w", broken), Line: bytes.Count(before, []byte("\n")) + 1,

@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -72,7 +71,7 @@ func TestEveryFaultHasItsPlaceAndSaysWhatToDo(t *testing.T) {
 		"max_tokens large": {change("1024", "99999999999999999999"), "r.yaml:5:15: claude.max_tokens"},
 
 		// Values.
-		"a bad queue":          {change("tag-jobs", "tag jobs"), `r.yaml:2:8: the queue's name is "tag jobs"; it may have letters, digits, - _ and .`},
+		"a bad queue":          {change("tag-jobs", "tag jobs"), `r.yaml:2:8: the queue's name is "tag jobs"; it may have letters, digits, dots, - and _`},
 		"an empty queue":       {change("tag-jobs", `""`), "r.yaml:2:8: the queue's name has 0 letters"},
 		"a long queue":         {change("tag-jobs", strings.Repeat("q", 129)), "it must have 1 to 128"},
 		"a number as a queue":  {change("tag-jobs", "12"), "r.yaml:2:8: queue must be a text, and is a number; put it in quotes"},
@@ -191,7 +190,7 @@ func TestSeveralFaultsAreReportedTogetherInTheirOrder(t *testing.T) {
 	for _, each := range all {
 		lines = append(lines, each.Line)
 		require.NotEmpty(t, each.Error())
-		require.True(t, errors.Is(err, each))
+		require.ErrorIs(t, err, each)
 	}
 	require.Equal(t, []int{2, 4, 5, 6, 7, 8}, lines, "that the queue is missing goes without saying")
 

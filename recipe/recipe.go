@@ -101,7 +101,7 @@ func checkQueue(name string) error {
 	for _, c := range name {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 		if !letter && !strings.ContainsRune("-_.", c) {
-			return fmt.Errorf("the queue's name is %q; it may have letters, digits, - _ and .", show(name))
+			return fmt.Errorf("the queue's name is %q; it may have letters, digits, dots, - and _", show(name))
 		}
 	}
 	return nil
@@ -198,8 +198,7 @@ func readFile(path string, n int64) ([]byte, error) {
 
 // plain gives a file's error without the name, which the text around it has.
 func plain(err error) error {
-	var path *os.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
 		return fmt.Errorf("%s: %w", path.Op, path.Err)
 	}
 	return err

@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,10 +62,8 @@ func (d *document) list(path string) []string {
 // choice is a text that is one of a few words, the first by default.
 func (d *document) choice(path string, words ...string) string {
 	text := d.text(path, words[0])
-	for _, w := range words {
-		if text == w {
-			return text
-		}
+	if slices.Contains(words, text) {
+		return text
 	}
 	d.failKey(path, "%s is %q; it must be %s", path, show(text), strings.Join(words, " or "))
 	return words[0]

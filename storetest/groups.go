@@ -10,6 +10,7 @@ func groups() []group {
 		{name: "journal", cases: journalCases()},
 		{name: "money", cases: moneyCases()},
 		{name: "manifest", cases: manifestCases()},
+		{name: "digest", cases: digestCases()},
 		{name: "operator", cases: operatorCases()},
 		{name: "overview", cases: overviewCases(), apart: true},
 		{name: "race", cases: raceCases()},

@@ -118,7 +118,7 @@ func (m *model) compareQueue() {
 		st.OldestReady = time.Time{}
 		for i, c := range st.Causes {
 			if c.Cause == siding.CauseExpired {
-				c.Fingerprint, c.Sample = "", ""
+				c.Fingerprint = ""
 			}
 			st.Causes[i] = siding.CauseCount{Cause: c.Cause, Fingerprint: c.Fingerprint, Count: c.Count}
 		}

@@ -82,12 +82,20 @@ func processCases() []testCase {
 			f.leased("a")
 			f.dies(next)
 			f.clock.Advance(time.Hour)
-			_, err := f.store.Reap(f.ctx)
-			require.NoError(f, err)
 			f.lease(0)
 			r := f.stateIs("a", siding.StateReady)
 			require.Zero(f, r.Interruptions)
 			require.Equal(f, siding.CauseWorkerCrash, r.History[0].Error.Cause)
+		}},
+		{"a call of a dead process holds up nobody, also where its lease ran out first", func(f *fixture) {
+			next := f.survivor()
+			r := ask(f.leased("a"), 1)
+			r.Deadline = 10 * time.Minute
+			f.start(r)
+			f.dies(next)
+			out := f.startWith(ask(f.again(), 1))
+			require.NotZero(f, out.Call)
+			require.Equal(f, 1, out.Unknown)
 		}},
 		{"a restart of the machine costs nothing and makes no suspect", func(f *fixture) {
 			if f.data.Restart == nil {

@@ -220,6 +220,7 @@ func TestALeaseThatIsLostAmongMessagesTriedAloneConcernsOnlyItsMessage(t *testin
 		require.Equal(t, siding.StateDone, f.get("m1").State)
 		require.Equal(t, siding.StateDiscarded, f.get("m2").State)
 		require.Equal(t, siding.StateDead, f.get("m3").State)
+		require.Zero(t, f.get("m3").Interruptions)
 		require.Zero(t, c.of("m2"))
 	})
 }

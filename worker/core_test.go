@@ -180,6 +180,19 @@ func TestCoreDoesNotTakeASettledMessageForALostOne(t *testing.T) {
 	require.IsType(t, Settled{}, find[cmdNotify](out)[0].event)
 }
 
+func TestCoreEndsWithTheFirstFault(t *testing.T) {
+	t.Parallel()
+	c := loaded(t)
+	held := &siding.Failure{Outcome: siding.OutcomeHeld, Scope: siding.ScopeAccount}
+	c.step(2, newsEnded{call: 1, items: make([]itemEnd, 1), failure: held})
+	c.step(3, newsSettled{err: siding.ErrClosed})
+	end := find[cmdFinish](c.step(4, newsEnded{call: 2, items: make([]itemEnd, 1)}))
+	require.Len(t, end, 1)
+	require.ErrorIs(t, end[0].err, error(held))
+	require.NotErrorIs(t, end[0].err, siding.ErrClosed)
+	require.ErrorContains(t, end[0].err, "2 outcomes could not be written")
+}
+
 func TestRetriesHaveAQuarterOfTheSlots(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ slots, retries, untried, want int }{

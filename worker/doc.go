@@ -14,7 +14,9 @@
 //   - An outcome that the store cannot write now (disk full, connection lost) is kept and tried again; meanwhile no
 //     further message is leased. It is lost only with the process, and the message then is delivered again.
 //   - Stopping condemns nothing: what has not ended in time goes back to the queue, and costs no attempt.
-//   - A fault that is not the message's ([siding.Held]) stops the leasing at once, and costs no attempt either.
+//   - A fault that is not the message's (outcome held) costs no attempt either. One that passes by itself (throttled, or
+//     with a time to wait) lets the worker rest, and wakes it with one message; any other stops it with a [*HeldError].
+//     One that names a time and no scope concerns its message alone, which waits while the others go on.
 //
 // Inside, a step function decides (the files core*.go: news in, commands out, without clock, goroutine or I/O, so that
 // a run can be replayed from its seed), and the other files carry out what it says.

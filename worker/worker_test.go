@@ -107,7 +107,7 @@ func TestARetryIsFetchedAtItsTimeWhileOthersRun(t *testing.T) {
 		f := setup(t)
 		f.put("long", "failing")
 		c := newCalls()
-		f.drain(worker.Config{Concurrency: 2, Policy: exact(1), Poll: 24 * time.Hour, Handler: handler(func(ctx context.Context, d *siding.Delivery) error {
+		f.drain(worker.Config{Concurrency: 3, Policy: exact(1), Poll: 24 * time.Hour, Handler: handler(func(ctx context.Context, d *siding.Delivery) error {
 			if d.ID == "long" {
 				time.Sleep(time.Hour)
 				return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -101,37 +100,45 @@ func group(cmd *cobra.Command) {
 
 // report writes an error to standard error, each that was joined on its own, unless it has been said.
 func (a *app) report(err error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok && !isFormatted(err) { //nolint:errorlint // the outermost
-		for _, e := range joined.Unwrap() {
-			a.report(e)
-		}
+	if err == nil || isSaid(err) {
 		return
 	}
-	if err == nil || isSaid(err) {
+	if parts := joined(err); len(parts) > 0 {
+		for _, e := range parts {
+			a.report(e)
+		}
 		return
 	}
 	_, _ = fmt.Fprintln(a.err, "siding: "+strings.TrimSpace(siding.Scrub(err.Error(), siding.MaxErrorText)))
 }
 
-// isFormatted tells an error of fmt.Errorf with several %w, whose text is more than its parts, from one of errors.Join.
-func isFormatted(err error) bool {
-	return fmt.Sprintf("%T", err) != fmt.Sprintf("%T", errors.Join(errInterrupted))
+// joined gives the parts of an error whose text is that of its parts, as errors.Join makes them.
+func joined(err error) []error {
+	list, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	var text []string
+	for _, e := range list.Unwrap() {
+		text = append(text, e.Error())
+	}
+	if strings.Join(text, "\n") != err.Error() {
+		return nil
+	}
+	return list.Unwrap()
 }
 
-// note writes a line for the user to standard error.
-func (a *app) note(format string, args ...any) {
+// notef writes a line for the user to standard error.
+func (a *app) notef(format string, args ...any) {
 	_, _ = fmt.Fprintln(a.err, siding.Scrub(fmt.Sprintf(format, args...), siding.MaxErrorText))
 }
 
-// hint is note for what --quiet leaves out.
-func (a *app) hint(format string, args ...any) {
+// hintf is notef for what --quiet leaves out.
+func (a *app) hintf(format string, args ...any) {
 	if !a.quiet {
-		a.note(format, args...)
+		a.notef(format, args...)
 	}
 }
-
-// environ gives the environment in the form of [os.Environ].
-func (a *app) environ(name string) string { return a.env[name] }
 
 // isTerminal tells whether w is a terminal.
 func isTerminal(w any) bool {

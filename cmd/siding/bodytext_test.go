@@ -17,8 +17,6 @@ func bodyShownAs(body string, fault *int64, full, colour bool) string {
 	return b.String()
 }
 
-func at(n int64) *int64 { return &n }
-
 func TestBodiesAreShownWithoutActingOnATerminal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -45,24 +43,24 @@ func TestABodyIsShown(t *testing.T) {
 	})
 	t.Run("with the fault in another colour", func(t *testing.T) {
 		t.Parallel()
-		require.Equal(t, "a\x1b[7m\\xff\x1b[0m\x1b[1;7;31m\\xfe\x1b[0m\n", bodyShownAs("a\xff\xfe", at(2), false, true))
-		require.Equal(t, "a\x1b[1;7;31mé\x1b[0m\n", bodyShownAs("aé", at(2), false, true), "the second byte of a rune")
+		require.Equal(t, "a\x1b[7m\\xff\x1b[0m\x1b[1;7;31m\\xfe\x1b[0m\n", bodyShownAs("a\xff\xfe", new(int64(2)), false, true))
+		require.Equal(t, "a\x1b[1;7;31mé\x1b[0m\n", bodyShownAs("aé", new(int64(2)), false, true), "the second byte of a rune")
 	})
 	t.Run("cut, with what lies around the fault", func(t *testing.T) {
 		t.Parallel()
 		body := strings.Repeat("é", 10_000) + "\xff" + strings.Repeat("z", 10_000)
-		shown := bodyShownAs(body, at(20_000), false, false)
+		shown := bodyShownAs(body, new(int64(20_000)), false, false)
 		require.Contains(t, shown, `é\xffz`)
 		require.Contains(t, shown, "bytes left out …\n")
 		require.Less(t, len(shown), 3*bodyShown)
 		require.NotContains(t, shown, "\ufffd")
-		require.NotContains(t, bodyShownAs(body, at(20_000), true, false), "left out")
+		require.NotContains(t, bodyShownAs(body, new(int64(20_000)), true, false), "left out")
 		require.NotContains(t, bodyShownAs(body, nil, false, false), `\xff`)
 	})
 	t.Run("as a hex dump with the offsets of the body", func(t *testing.T) {
 		t.Parallel()
 		var b bytes.Buffer
-		writeHex(&b, []byte(strings.Repeat("a", 4000)+"\xff"), at(4000), false)
+		writeHex(&b, []byte(strings.Repeat("a", 4000)+"\xff"), new(int64(4000)), false)
 		require.Contains(t, b.String(), "00000000  61 61")
 		require.Contains(t, b.String(), "00000fa0  ff")
 		require.NotContains(t, b.String(), "000005a0")

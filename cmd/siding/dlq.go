@@ -74,7 +74,7 @@ func (a *app) list(cmd *cobra.Command, store siding.Operator, sel *selection, li
 				return endOfWalk(cmd.Context(), err)
 			}
 			unread++
-			a.note("a message that cannot be read was left out: %v", err)
+			a.notef("a message that cannot be read was left out: %v", err)
 			continue
 		}
 		if n++; a.json {
@@ -98,7 +98,7 @@ func (a *app) list(cmd *cobra.Command, store siding.Operator, sel *selection, li
 	case unread > 0:
 		return fmt.Errorf("%s could not be read; \"siding doctor\" says more", counted(unread, "message"))
 	case n == 0:
-		a.hint("nothing matches")
+		a.hintf("nothing matches")
 	}
 	return nil
 }

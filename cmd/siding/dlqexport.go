@@ -86,7 +86,7 @@ func (a *app) export(ctx context.Context, w io.Writer, store siding.Operator, se
 			return endOfWalk(ctx, err)
 		case err != nil:
 			unread++
-			a.note("a message that cannot be read was left out: %v", err)
+			a.notef("a message that cannot be read was left out: %v", err)
 			continue
 		}
 		if err := put(l); err != nil {
@@ -98,7 +98,7 @@ func (a *app) export(ctx context.Context, w io.Writer, store siding.Operator, se
 	if unread > 0 {
 		return fmt.Errorf("%s could not be read; \"siding doctor\" says more", counted(unread, "message"))
 	}
-	a.hint("%s exported", counted(n, "dead letter"))
+	a.hintf("%s exported", counted(n, "dead letter"))
 	return nil
 }
 

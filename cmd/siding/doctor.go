@@ -59,7 +59,7 @@ func (a *app) doctorCommand() *cobra.Command {
 				_, _ = fmt.Fprintf(a.out, "%s: every rule holds\n", oneLine(path, 512))
 			}
 			if n > 0 {
-				a.hint("%s; keep a copy of the store and report this: no run of siding should leave such a row", counted(n, "violation"))
+				a.hintf("%s; keep a copy of the store and report this: no run of siding should leave such a row", counted(n, "violation"))
 				return said(errRuleBroken)
 			}
 			return nil

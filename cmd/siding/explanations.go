@@ -68,6 +68,7 @@ var explanations = []explanation{
 	cause(siding.CauseShutdown, "The worker was stopped while the message was in flight; it costs the message nothing.", ""),
 	cause(siding.CauseHostRestart, "The machine was restarted while the message was in flight; it costs the message nothing.", ""),
 	cause(siding.CauseUnknown, "What went wrong is not known.", "Read the error text."),
+	cause(siding.CauseInvalidCSV, "The row does not fit its file: a stray quote, or more or fewer fields than the header has.", fixAndRun),
 
 	reason(siding.ReasonPoison, "A permanent failure: this message will never pass as it is.", "See its cause."),
 	reason(siding.ReasonAttemptsExhausted, "It failed as often as the recipe allows.", "See its cause; send it back when that is mended."),

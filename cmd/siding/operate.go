@@ -87,7 +87,7 @@ func (a *app) checkNamed(ctx context.Context, store siding.Operator, sf *selectF
 		case dead > 1:
 			return usagef("several queues have a message %q; name one with --queue: %s", id, strings.Join(queues, ", "))
 		case dead == 0:
-			a.note("%s in queue %s is %s, not set aside", id, queues[0], found[id][0].State)
+			a.notef("%s in queue %s is %s, not set aside", id, queues[0], found[id][0].State)
 		}
 	}
 	return nil
@@ -141,7 +141,7 @@ func (o *operator) walk(ctx context.Context, sel *selection, t *table) error {
 			return errors.Join(o.flush(context.WithoutCancel(ctx)), endOfWalk(ctx, err))
 		case err != nil:
 			unread++
-			o.note("a message that cannot be read was left out: %v", err)
+			o.notef("a message that cannot be read was left out: %v", err)
 			continue
 		}
 		o.line.Matched++
@@ -211,12 +211,12 @@ func (o *operator) flush(ctx context.Context) error {
 func (o *operator) tell() {
 	switch l := o.line; {
 	case l.Matched == 0:
-		o.note("nothing matches: nothing was %s", o.op.verb)
+		o.notef("nothing matches: nothing was %s", o.op.verb)
 	case l.DryRun:
-		o.note("%s would be %s", counted(l.Matched, "message"), o.op.verb)
+		o.notef("%s would be %s", counted(l.Matched, "message"), o.op.verb)
 	case l.Missed > 0:
-		o.note("%s %s; %d were not set aside any more", counted(l.Changed, "message"), o.op.verb, l.Missed)
+		o.notef("%s %s; %d were not set aside any more", counted(l.Changed, "message"), o.op.verb, l.Missed)
 	default:
-		o.note("%s %s", counted(l.Changed, "message"), o.op.verb)
+		o.notef("%s %s", counted(l.Changed, "message"), o.op.verb)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/siding-dev/siding/sqlite"
 )
 
-// dead makes a store with dead letters: for each body one in the queue, under the IDs d0, d1…
+// dead makes a store with dead letters: for each body one in the queue, under the IDs d0, d1 and so on.
 func (p *program) dead(t *testing.T, queue string, cause siding.Cause, bodies ...string) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), p.file("siding.db"))

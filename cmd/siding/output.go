@@ -116,9 +116,14 @@ func (t *table) row(cells ...any) {
 
 func (t *table) flush() error { return t.tw.Flush() }
 
-// oneLine makes a text safe for a cell of a table, at most limit bytes (at least 64).
+// oneLine makes a text safe for one line or a cell of a table, cut between runes to at most limit bytes.
 func oneLine(s string, limit int) string {
-	return strings.NewReplacer("\n", `\n`, "\t", " ").Replace(siding.Scrub(s, limit))
+	s = strings.Join(strings.Fields(siding.Scrub(s, max(siding.MaxErrorText, 2*limit))), " ")
+	if len(s) <= limit {
+		return s
+	}
+	const mark = "…"
+	return strings.ToValidUTF8(s[:limit-len(mark)], "") + mark
 }
 
 // when shows a time for people, in the local zone.

@@ -121,11 +121,23 @@ func TestReviewPromptIsForMoreThanOnePercent(t *testing.T) {
 	require.True(t, reviewPrompt(stats(2, 98)))
 }
 
+func TestOneLineIsCutBetweenRunes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(10, 300).Draw(t, "limit")
+		s := oneLine(string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))+rapid.String().Draw(t, "text"), limit)
+		require.LessOrEqual(t, len(s), limit)
+		require.True(t, utf8.ValidString(s))
+		require.NotContains(t, s, "\n")
+	})
+	require.Equal(t, "ééé…", oneLine(strings.Repeat("é", 100), 10))
+}
+
 func TestTablesAreSafeAgainstHostileCells(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	tab := newTable(&b, "ID", "TEXT")
 	tab.row("a\x1b[2J\tb", "line\nline\u202e")
 	require.NoError(t, tab.flush())
-	require.Equal(t, "ID          TEXT\na\\x1b[2J b  line\\nline\\u202e\n", b.String())
+	require.Equal(t, "ID          TEXT\na\\x1b[2J b  line line\\u202e\n", b.String())
 }

@@ -32,7 +32,7 @@ func (f *outFile) sweep() {
 		}
 		pid, _, _ := strings.Cut(rest, "-")
 		n, err := strconv.Atoi(pid)
-		if err == nil && n > 1 && syscall.Kill(n, 0) == syscall.ESRCH { //nolint:errorlint // an Errno
+		if err == nil && n > 1 && syscall.Kill(n, 0) == syscall.ESRCH {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,12 +51,6 @@ func (p *program) ok(t *testing.T, args ...string) string {
 }
 
 func (p *program) file(name string) string { return filepath.Join(p.dir, name) }
-
-func (p *program) write(t *testing.T, name, text string) string {
-	t.Helper()
-	require.NoError(t, os.WriteFile(p.file(name), []byte(text), 0o600))
-	return p.file(name)
-}
 
 // objects reads JSON Lines.
 func objects(t *testing.T, text string) []map[string]any {

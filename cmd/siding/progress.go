@@ -42,7 +42,9 @@ func (p *progress) observe(e worker.Event) {
 		}
 	case worker.Throttled:
 		p.restEnd = time.Now().Add(e.For)
-		p.rest = string(e.Failure.Cause)
+		if p.rest = "throttled"; e.Failure != nil {
+			p.rest = oneLine(string(e.Failure.Cause), 64)
+		}
 	case worker.Resumed:
 		p.rest = ""
 	case worker.StoreFault:
@@ -89,9 +91,6 @@ func (p *progress) text() string {
 		s += fmt.Sprintf(", %.1f/s", per)
 	}
 	s += ", " + dollars(p.stats.Cost)
-	if p.stats.UnknownCalls > 0 {
-		s += " (+" + dollars(p.stats.UnknownMax) + " maybe)"
-	}
 	switch rest := time.Until(p.restEnd); {
 	case p.fault != "":
 		s += ", the store: " + p.fault

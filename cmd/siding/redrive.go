@@ -121,7 +121,7 @@ func (a *app) cancelCommand() *cobra.Command {
 				return writeJSON(a.out, map[string]any{"type": "cancelled", "v": 1, "queue": queue, "id": args[0]})
 			}
 			if err == nil {
-				a.hint("%s in queue %s is given up", args[0], queue)
+				a.hintf("%s in queue %s is given up", args[0], queue)
 			}
 			return storeError(err)
 		},

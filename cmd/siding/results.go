@@ -88,7 +88,7 @@ func (a *app) results(ctx context.Context, args []string, queue, out string, for
 	if err := file.write(fill); err != nil {
 		return storeError(err)
 	}
-	a.hint("written to %s", out)
+	a.hintf("written to %s", out)
 	return nil
 }
 

@@ -191,10 +191,10 @@ func (r *oneRun) finish(ctx context.Context, ended error) error {
 	errs := []error{}
 	switch held := asHeld(ended); {
 	case held != nil:
-		r.note("%s", heldText(held, "the same command"))
+		r.notef("%s", heldText(held, "the same command"))
 		errs = append(errs, said(errHeld))
 	case errors.Is(ended, errInterrupted):
-		r.note("%v", errInterrupted)
+		r.notef("%v", errInterrupted)
 		errs = append(errs, said(errInterrupted))
 	default:
 		errs = append(errs, ended)

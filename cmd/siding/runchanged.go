@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/siding-dev/siding"
@@ -34,7 +36,7 @@ func (r *oneRun) changed(ctx context.Context) error {
 		return err
 	}
 	if rejudged > 0 {
-		r.hint("%s passed the changed recipe without a call", counted(rejudged, "answer"))
+		r.hintf("%s passed the changed recipe without a call", counted(rejudged, "answer"))
 		if stats, err = r.store.InputStats(ctx, r.input, r.digest); err != nil || stats.Stale == 0 {
 			return err
 		}
@@ -43,44 +45,73 @@ func (r *oneRun) changed(ctx context.Context) error {
 	case "keep":
 		n, err := r.store.KeepAnswers(ctx, r.input, r.digest)
 		if err == nil {
-			r.hint("%s of the earlier recipe kept", counted(n, "answer"))
+			r.hintf("%s of the earlier recipe kept", counted(n, "answer"))
 		}
 		return err
 	case "ask":
 		n, err := r.store.Reask(ctx, r.input, r.digest)
 		if err == nil {
-			r.hint("%s asked again", counted(n, "record"))
+			r.hintf("%s asked again", counted(n, "record"))
 		}
 		return err
 	}
 	return r.sayChanged(ctx, stats.Stale, rejudged)
 }
 
+// rejudgers is how many answers are judged at once: what they come to is written in groups then.
+const rejudgers = 32
+
 // rejudge judges the journaled answers of members anew, and takes those that pass.
 func (r *oneRun) rejudge(ctx context.Context) (taken int64, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	members := make(chan siding.Message)
+	var n atomic.Int64
+	var wg sync.WaitGroup
+	for range rejudgers {
+		wg.Go(func() {
+			for m := range members {
+				switch ok, err := r.readopt(ctx, m); {
+				case err != nil:
+					cancel(err) // the first counts
+				case ok:
+					n.Add(1)
+				}
+			}
+		})
+	}
 	for m, err := range r.store.InputMembers(ctx, r.input, staleMembers(r.digest)) {
 		if err != nil {
-			return taken, endOfWalk(ctx, err)
+			cancel(err)
 		}
-		calls, err := r.store.Calls(ctx, m.Message.Queue, m.Message.ID)
-		if err != nil {
-			return taken, err
+		if ctx.Err() != nil {
+			break
 		}
-		j, result, ok, err := r.handler.Rejudge(ctx, m.Message, calls)
-		if err != nil {
-			return taken, fmt.Errorf("judging the answer of %q again: %w", m.Message.ID, err)
-		}
-		if !ok {
-			continue
-		}
-		switch err := r.store.Readopt(ctx, m.Message.Queue, m.Message.ID, j, result); {
-		case err == nil:
-			taken++
-		case !errors.Is(err, siding.ErrWrongState) && !errors.Is(err, siding.ErrNotFound):
-			return taken, err
-		}
+		members <- m.Message
 	}
-	return taken, nil
+	close(members)
+	wg.Wait()
+	return n.Load(), context.Cause(ctx)
+}
+
+// readopt takes a journaled answer of a message that passes today's acceptance, if there is one.
+func (r *oneRun) readopt(ctx context.Context, m siding.Message) (bool, error) {
+	calls, err := r.store.Calls(ctx, m.Queue, m.ID)
+	if err != nil {
+		return false, err
+	}
+	j, result, ok, err := r.handler.Rejudge(ctx, m, calls)
+	if err != nil {
+		return false, fmt.Errorf("judging the answer of %q again: %w", m.ID, err)
+	}
+	if !ok {
+		return false, nil
+	}
+	err = r.store.Readopt(ctx, m.Queue, m.ID, j, result)
+	if errors.Is(err, siding.ErrWrongState) || errors.Is(err, siding.ErrNotFound) {
+		return false, nil // somebody else has changed it meanwhile
+	}
+	return err == nil, err
 }
 
 func staleMembers(digest string) siding.MemberOptions {

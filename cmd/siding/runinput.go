@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"time"
 
 	"github.com/siding-dev/siding"
@@ -37,9 +38,7 @@ func (r *oneRun) enqueue(ctx context.Context, in *intake.Input) error {
 	options := siding.EnqueueOptions{Supersede: true, RedriveDead: r.flags.redriveDead, Input: id}
 	var n int64
 	shown := time.Now()
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
-	for b := range readBatches(reading, in) {
+	for b := range readBatches(ctx, in) {
 		if ctx.Err() != nil {
 			return errInterrupted
 		}
@@ -47,11 +46,11 @@ func (r *oneRun) enqueue(ctx context.Context, in *intake.Input) error {
 			return err
 		}
 		if b.err != nil {
-			return fmt.Errorf("%w; nothing was asked, mend the file and run again", b.err)
+			return fmt.Errorf("%w (nothing was asked; mend the file and run again)", b.err)
 		}
 		if n += int64(len(b.msgs)); time.Since(shown) >= plainEvery {
 			shown = time.Now()
-			r.hint("%s read", counted(n, "record"))
+			r.hintf("%s read", counted(n, "record"))
 		}
 	}
 	if ctx.Err() != nil {
@@ -86,62 +85,55 @@ type readBatch struct {
 	err  error
 }
 
-// readBatches reads an input in a goroutine of its own: the next records are read while these are written, and a read of
-// standard input that waits for its writer does not keep the program from stopping. The channel ends with the input or
-// the context. The goroutine closes the input; while a read hangs, that may be never.
-func readBatches(ctx context.Context, in *intake.Input) <-chan readBatch {
-	batches := make(chan readBatch)
-	ended := make(chan readBatch)
-	go func() {
-		defer close(batches)
-		defer closing(in)
-		var b readBatch
-		size := 0
-		send := func() bool {
-			select {
-			case batches <- b:
-				b, size = readBatch{msgs: make([]siding.NewMessage, 0, cap(b.msgs))}, 0
-				return true
-			case <-ctx.Done():
-				return false
-			}
-		}
-		for {
-			m, err := in.Next()
-			if err != nil {
-				if !errors.Is(err, io.EOF) {
-					b.err = err
-				}
-				send()
-				return
-			}
-			b.msgs = append(b.msgs, m)
-			if size += len(m.Body); len(b.msgs) >= enqueueBatch || size >= enqueueBytes {
-				if !send() {
+// readBatches reads an input in a goroutine of its own, which closes it: the next records are read while these are
+// written, and a read of standard input that waits for its writer does not keep the program from stopping. The walk ends
+// with the input or the context.
+func readBatches(ctx context.Context, in *intake.Input) iter.Seq[readBatch] {
+	return func(yield func(readBatch) bool) {
+		reading, stop := context.WithCancel(ctx)
+		defer stop()
+		batches := make(chan readBatch)
+		go func() {
+			defer close(batches)
+			defer closing(in)
+			for more := true; more; {
+				var b readBatch
+				b, more = nextBatch(in)
+				select {
+				case batches <- b:
+				case <-reading.Done():
 					return
 				}
 			}
-		}
-	}()
-	go func() {
-		defer close(ended)
+		}()
 		for {
 			select {
 			case b, ok := <-batches:
-				if !ok {
-					return
-				}
-				select {
-				case ended <- b:
-				case <-ctx.Done():
+				if !ok || !yield(b) {
 					return
 				}
 			case <-ctx.Done():
 				return
 			}
 		}
-	}()
-	return ended
+	}
+}
+
+// nextBatch reads the next records of an input. more is false when there are no further ones.
+func nextBatch(in *intake.Input) (b readBatch, more bool) {
+	for size := 0; len(b.msgs) < enqueueBatch && size < enqueueBytes; {
+		m, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return b, false
+		}
+		if err != nil {
+			b.err = err
+			return b, false
+		}
+		b.msgs = append(b.msgs, m)
+		size += len(m.Body)
+	}
+	return b, true
 }
 
 // early ends a run that could not read its input to the end: no call has been made. The results that an earlier run left
@@ -151,7 +143,7 @@ func (r *oneRun) early(ctx context.Context, ended error) error {
 	if !errors.Is(ended, errInterrupted) {
 		return storeError(ended)
 	}
-	r.note("%v", errInterrupted)
+	r.notef("%v", errInterrupted)
 	id, err := r.store.FindInput(ctx, r.recipe.Queue, r.key)
 	if errors.Is(err, siding.ErrNotFound) {
 		id, err = r.input, nil

@@ -106,32 +106,39 @@ func (s *selectFlags) resolve(now time.Time) (*selection, error) {
 func (s *selection) walk(ctx context.Context, store siding.Operator) iter.Seq2[siding.Listed, error] {
 	return func(yield func(siding.Listed, error) bool) {
 		for l, err := range store.List(ctx, s.Selection) {
+			selected := true
 			if err == nil && s.where != nil {
-				ok, ferr := s.where.match(ctx, l)
-				if ferr != nil && isEndless(ferr) {
-					yield(l, ferr)
+				if selected, err = s.judge(ctx, l); err != nil {
+					yield(l, err)
 					return
 				}
-				if ferr != nil {
-					if s.count++; s.first == nil {
-						s.first = fmt.Errorf("message %q: %w", l.ID, ferr)
-					}
-				}
-				if !ok {
-					continue
-				}
 			}
-			if !yield(l, err) {
+			if selected && !yield(l, err) {
 				return
 			}
 		}
 	}
 }
 
+// judge tells whether --where selects a message. Its error is one that would come again for each.
+func (s *selection) judge(ctx context.Context, l siding.Listed) (bool, error) {
+	ok, err := s.where.match(ctx, l)
+	switch {
+	case err == nil:
+		return ok, nil
+	case isEndless(err):
+		return false, err
+	}
+	if s.count++; s.first == nil {
+		s.first = fmt.Errorf("message %q: %w", l.ID, err)
+	}
+	return false, nil
+}
+
 // reportFailed says how many messages --where could not judge.
 func (a *app) reportFailed(s *selection) {
 	if s.count > 0 {
-		a.note("--where gave an error for %s, which were not selected; the first: %v", counted(s.count, "message"), s.first)
+		a.notef("--where gave an error for %s, which were not selected; the first: %v", counted(s.count, "message"), s.first)
 	}
 }
 

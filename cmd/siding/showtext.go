@@ -43,7 +43,7 @@ func (a *app) showRecord(r *siding.Record, f showFlags) error {
 			_, _ = fmt.Fprintf(a.out, "  (byte %d of the body)\n", *fault)
 		}
 	}
-	a.showBytes(fmt.Sprintf("body, %s", counted(int64(len(r.Body)), "byte")), r.Body, fault, f)
+	a.showBytes("body, "+counted(int64(len(r.Body)), "byte"), r.Body, fault, f)
 	if r.Result != nil {
 		a.showBytes("result", r.Result, nil, f)
 	}
@@ -98,7 +98,7 @@ func (a *app) showTimeline(r *siding.Record, f showFlags) {
 			text += ": " + v.Note
 		}
 		if v.Body != nil {
-			text += fmt.Sprintf("; the body before had %s", counted(int64(len(v.Body)), "byte"))
+			text += "; the body before had " + counted(int64(len(v.Body)), "byte")
 		}
 		if v.Result != nil {
 			text += "; there was an answer"
@@ -118,10 +118,10 @@ func (a *app) showTimeline(r *siding.Record, f showFlags) {
 	}
 	for _, v := range r.Revisions {
 		if v.Body != nil {
-			a.showBytes(fmt.Sprintf("body before %s", when(v.At)), v.Body, nil, f)
+			a.showBytes("body before "+when(v.At), v.Body, nil, f)
 		}
 		if v.Result != nil {
-			a.showBytes(fmt.Sprintf("answer before %s", when(v.At)), v.Result, nil, f)
+			a.showBytes("answer before "+when(v.At), v.Result, nil, f)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (a *app) serveSim(ctx context.Context, server *claudesim.Server, portFile s
 	}
 	<-ctx.Done()
 	t := server.Meter().Totals
-	a.hint("%s, %d billed, %s", counted(t.Calls, "call"), t.Billed, dollars(siding.Money(t.CostPico)))
+	a.hintf("%s, %d billed, %s", counted(t.Calls, "call"), t.Billed, dollars(siding.Money(t.CostPico)))
 	return nil
 }
 

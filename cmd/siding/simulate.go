@@ -49,5 +49,5 @@ func (a *app) compareBill(server *claudesim.Server, before, after siding.InputSt
 	if maybe != 0 {
 		text += " and at most " + maybe.String() + " for calls of unknown fate"
 	}
-	a.hint("%s", text)
+	a.hintf("%s", text)
 }

@@ -103,7 +103,7 @@ func (a *app) showStatus(path string, info siding.StoreInfo, stats []siding.Queu
 	for _, s := range stats {
 		if s.Dead > 0 {
 			_, _ = fmt.Fprintf(a.out, "\nset aside in %s\n", oneLine(s.Queue, 200))
-			a.causeTable(a.out, s.Causes, path, s.Queue)
+			a.causeTable(a.out, s.Causes, path, s.Queue, false)
 		}
 	}
 	return nil

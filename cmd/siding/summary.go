@@ -34,7 +34,7 @@ func (a *app) summarise(w io.Writer, s siding.InputStats, path, queue string) er
 	}
 	if s.Dead > 0 {
 		_, _ = fmt.Fprintln(w, "\nset aside")
-		a.causeTable(w, s.Causes, path, queue)
+		a.causeTable(w, s.Causes, path, queue, !a.quiet)
 	}
 	if reviewPrompt(s) {
 		_, _ = fmt.Fprintln(w, "\nMore than 1 % of the answers do not fit the output schema: look at the prompt, and at some of the answers.")
@@ -54,8 +54,8 @@ func moneyText(s siding.InputStats) string {
 	return text
 }
 
-// causeTable shows groups of dead letters, and the exact commands that list them and send them back.
-func (a *app) causeTable(w io.Writer, causes []siding.CauseCount, path, queue string) {
+// causeTable shows groups of dead letters, and with commands those that list them and send them back, exactly.
+func (a *app) causeTable(w io.Writer, causes []siding.CauseCount, path, queue string, commands bool) {
 	groups := map[siding.Cause]int{}
 	for _, c := range causes {
 		groups[c.Cause]++
@@ -71,11 +71,11 @@ func (a *app) causeTable(w io.Writer, causes []siding.CauseCount, path, queue st
 		}
 		choose = a.storeFlag(path) + " --queue " + shellQuote(queue) + choose
 		_, _ = fmt.Fprintf(w, "  %d  %s: %s\n", c.Count, oneLine(string(c.Cause), 64), oneLine(c.Sample, 160))
-		if !a.quiet {
-			_, _ = fmt.Fprintf(w, "     look at it:   siding dlq list%s\n     send it back: siding redrive%s\n", oneLine(choose, 1024), oneLine(choose, 1024))
+		if commands {
+			_, _ = fmt.Fprintf(w, "     look at it:   siding dlq list%s\n     send it back: siding redrive%s\n", siding.Scrub(choose, 4096), siding.Scrub(choose, 4096))
 		}
 	}
-	if !a.quiet {
+	if commands {
 		_, _ = fmt.Fprintln(w, "  What is sent back is worked by the next run.")
 	}
 }
@@ -102,9 +102,6 @@ func heldText(held *worker.HeldError, again string) string {
 
 // asHeld gives the hold in an error, if there is one.
 func asHeld(err error) *worker.HeldError {
-	var held *worker.HeldError
-	if errors.As(err, &held) {
-		return held
-	}
-	return nil
+	held, _ := errors.AsType[*worker.HeldError](err)
+	return held
 }

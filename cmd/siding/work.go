@@ -52,7 +52,7 @@ func (a *app) workOn(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	a.hint("working on queue %s; Ctrl-C stops", j.recipe.Queue)
+	a.hintf("working on queue %s; Ctrl-C stops", j.recipe.Queue)
 	stop := a.showProgress(ctx, p, func(ctx context.Context) (siding.InputStats, error) {
 		return queueTotals(ctx, j.store, j.recipe.Queue)
 	})
@@ -64,10 +64,10 @@ func (a *app) workOn(ctx context.Context, j *job) error {
 	}
 	switch held := asHeld(err); {
 	case held != nil:
-		a.note("%s", heldText(held, "the same command"))
+		a.notef("%s", heldText(held, "the same command"))
 		err = said(errHeld)
 	case errors.Is(err, errInterrupted):
-		a.hint("stopped: %d done, %d set aside, %d left in the queue", after.Done, after.Dead, after.Pending)
+		a.hintf("stopped: %d done, %d set aside, %d left in the queue", after.Done, after.Dead, after.Pending)
 		err = said(err)
 	}
 	return errors.Join(err, serr)
@@ -78,7 +78,7 @@ func (a *app) runWorker(ctx context.Context, w *worker.Worker) error {
 	err := w.Run(ctx)
 	if held := asHeld(err); held == nil && (errors.Is(err, siding.ErrShutdown) || err == nil && ctx.Err() != nil) {
 		if err != nil && err != siding.ErrShutdown { //nolint:errorlint // it says more than that
-			a.note("%v", err)
+			a.notef("%v", err)
 		}
 		return errInterrupted
 	}
