@@ -160,7 +160,7 @@ func transport(err error) (verdict, string) {
 		return verdict{outcome: siding.OutcomeInterrupted, cause: siding.CauseShutdown}, "the request was cancelled"
 	case errors.Is(err, errPrivate):
 		return say(misconfigured, "the connection is refused on this side; if the address is meant, allow private addresses")
-	case errors.Is(err, http.ErrSchemeMismatch):
+	case errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/":
 		return say(misconfigured, "the address says https, and the service does not speak it")
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
 		return say(timedOut, "no reply in time")

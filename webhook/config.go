@@ -132,15 +132,18 @@ func (c Config) checkStatuses(fail func(field, format string, args ...any)) {
 	}
 }
 
-// parseURL checks the address. template is as it was configured, resolved has the environment's values. No error repeats
-// a value.
-func parseURL(template, resolved string) (*url.URL, error) {
-	scheme, rest, _ := strings.Cut(template, "://")
+// parseURL checks the address, and puts the environment's values into it. No error repeats a value.
+func (h *Handler) parseURL(text string) (*url.URL, error) {
+	scheme, rest, _ := strings.Cut(text, "://")
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
 		rest = rest[:end]
 	}
 	if strings.Contains(scheme+rest, "$") {
 		return nil, errors.New("the host must be written out; a variable can stand behind it only")
+	}
+	resolved, err := h.secrets.expand(text)
+	if err != nil {
+		return nil, err
 	}
 	u, err := url.Parse(resolved)
 	switch {

@@ -18,16 +18,16 @@ import (
 
 // Handler sends each message to one address. It is a [siding.Handler], and may be used by many goroutines at once.
 type Handler struct {
-	c        Config
-	target   *url.URL
-	header   http.Header // with the environment's values
-	secrets  secrets
-	schema   *schema // nil: any record
-	statuses map[int]siding.Outcome
-	client   *http.Client
-	public   func(netip.Addr) bool // which addresses may be connected to
-	digest   string
-	lane     string
+	c         Config
+	target    *url.URL
+	header    http.Header // with the environment's values
+	secrets   secrets
+	schema    *schema // nil: any record
+	statuses  map[int]siding.Outcome
+	transport *http.Transport
+	public    func(netip.Addr) bool // which addresses may be connected to
+	digest    string
+	lane      string
 }
 
 var _ siding.Handler = (*Handler)(nil)
@@ -44,10 +44,7 @@ func New(c Config) (*Handler, error) {
 	}
 	h := &Handler{c: c, public: isPublic, statuses: map[int]siding.Outcome{}}
 	h.secrets.lookup = c.LookupEnv
-	resolved, err := h.secrets.expand(c.URL)
-	if err == nil {
-		h.target, err = parseURL(c.URL, resolved)
-	}
+	h.target, err = h.parseURL(c.URL)
 	fail("url", err)
 	fail("headers", h.completeHeaders())
 	if c.InputSchema != nil {
@@ -66,7 +63,7 @@ func New(c Config) (*Handler, error) {
 	}
 	h.lane = "webhook/" + laneHost(h.target)
 	h.digest = h.digestOf()
-	h.client = h.newClient()
+	h.transport = h.newTransport()
 	return h, nil
 }
 

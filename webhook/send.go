@@ -23,8 +23,8 @@ var (
 	errRedirect = errors.New("the address redirects")
 )
 
-// newClient makes a client for many requests to one host at once. How long one may take is decided by its context.
-func (h *Handler) newClient() *http.Client {
+// newTransport makes what sends many requests to one host at once. How long one may take is decided by its context.
+func (h *Handler) newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: min(15*time.Second, h.c.Timeout), KeepAlive: 30 * time.Second, Resolver: h.c.Resolver}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if h.c.TLS != nil {
@@ -39,11 +39,11 @@ func (h *Handler) newClient() *http.Client {
 	} else {
 		dialer.Control = h.control
 	}
-	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return t
 }
 
 // Close closes idle connections. A handler that is not closed lets go of them by itself after a while.
-func (h *Handler) Close() { h.client.CloseIdleConnections() }
+func (h *Handler) Close() { h.transport.CloseIdleConnections() }
 
 // A reply is what came of sending a request once.
 type reply struct {
@@ -76,6 +76,7 @@ func (h *Handler) send(ctx context.Context, body []byte, contentType, eventID st
 
 // hop sends the request to one address, and gives the next one; nil: that was the last.
 func (h *Handler) hop(ctx context.Context, r *reply, to *url.URL, hops int, header http.Header, body []byte) *url.URL {
+	// Without an http.Client in between: it follows redirects by rules of its own, and puts the address into its errors.
 	var trace wireTrace
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace.hooks()), h.c.Method, to.String(), bytes.NewReader(body))
 	if err != nil {
@@ -83,10 +84,9 @@ func (h *Handler) hop(ctx context.Context, r *reply, to *url.URL, hops int, head
 		return nil
 	}
 	req.Header = header
-	res, err := h.client.Do(req)
+	res, err := h.transport.RoundTrip(req)
 	if err != nil {
-		r.status, r.err = 0, bare(err)
-		r.sent = r.sent || trace.maybeSent()
+		*r = reply{err: err, sent: r.sent || trace.maybeSent()}
 		return nil
 	}
 	defer res.Body.Close()
@@ -157,12 +157,3 @@ func (t *wireTrace) hooks() *httptrace.ClientTrace {
 
 // maybeSent tells whether a request without a reply may have reached the service.
 func (t *wireTrace) maybeSent() bool { return t.connected.Load() && t.wrote.Load() }
-
-// bare takes the address off an error of the HTTP client: it may hold a secret.
-func bare(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) && u.Err != nil {
-		return u.Err
-	}
-	return err
-}
