@@ -154,7 +154,7 @@ func (g Gates) Admit(asked int, now time.Time) Admission {
 		if gate.Open() {
 			return
 		}
-		a.Blocked = append(a.Blocked, *gate)
+		a.Blocked = append(a.Blocked, gate.asItStands())
 		at, ok := gate.due(now)
 		switch {
 		case !ok || gate.Probe != nil:
@@ -179,6 +179,16 @@ func (g Gates) Admit(asked int, now time.Time) Admission {
 		}
 	}
 	return a
+}
+
+// asItStands gives a copy that a later change of the hold leaves alone.
+func (g *Gate) asItStands() Gate {
+	c := *g
+	if g.Hold != nil {
+		h := *g.Hold
+		c.Hold = &h
+	}
+	return c
 }
 
 // due is when the next message may pass the gate as a probe; false when never by itself.
@@ -209,6 +219,30 @@ func (g Gates) Probing(t LeaseToken, now time.Time) {
 			}
 		}
 	})
+}
+
+// ForgetProbe gives up a probe whose lease is over without a settlement: it found nothing out, so another may be sent.
+func (g *Gate) ForgetProbe(now time.Time) {
+	g.Probe = nil
+	g.probeAgain(now)
+}
+
+// probeAgain lets another probe through at a time, where the hold is one that probes are sent through by themselves. A
+// date that is waited for stays, and what an operator has closed stays closed.
+func (g *Gate) probeAgain(at time.Time) {
+	if h := g.Hold; h != nil && h.Kind != HoldManual && !h.Stuck && !h.Until.After(at) {
+		h.NextProbe = at
+	}
+}
+
+// HoldByHand holds the gate until it is resumed, for a reason and in the name of an operator, both of which it scrubs. A
+// gate that is held already is held by hand from then on.
+func (g *Gate) HoldByHand(reason, by string, now time.Time) {
+	h := Hold{Kind: HoldManual, Text: Scrub(reason, MaxHeader), By: Scrub(by, MaxHeader), Since: now}
+	if g.Hold != nil {
+		h.Probes = g.Hold.Probes // what they found out about the members of a streak still counts
+	}
+	g.Hold = &h
 }
 
 // Nudge lets one probe through an undated hold at once, as each start of a run does.

@@ -16,7 +16,8 @@ type Journal interface {
 	//   - BusyUntil: the same request is under way, started by a process that is not proven dead. Nobody may send it before.
 	//   - Unknown > 0 with r.OnUnknown = quarantine: earlier calls of this request have an unknown fate; do not send.
 	//   - Held: the call could exceed r.Budget, counting the queue's costs and what calls of unknown or open fate cost at
-	//     most; nothing was reserved. Do not send; the delivery is held for the recipe (cause budget).
+	//     most; nothing was reserved. Do not send; the delivery is held for the recipe (cause budget). What has no price is
+	//     in no sum.
 	//   - Call: the started row is durable. Send the request now, then call EndCall.
 	//
 	// [ErrStaleLease] when the lease is no longer held: do not send. [ErrDiskFull] while the disk has no room for the

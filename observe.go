@@ -24,9 +24,7 @@ func (g Gates) Observe(o Observed, now time.Time, rnd float64) (*Failure, []Effe
 	switch {
 	case f != nil && f.Outcome == OutcomeInterrupted, o.NoCall, f != nil && f.NoCall && f.Outcome != OutcomeHeld:
 		for _, gate := range probed { // it found nothing out: another may be sent
-			if gate.Hold != nil && !gate.Hold.Stuck {
-				gate.Hold.NextProbe = now
-			}
+			gate.probeAgain(now)
 		}
 		return f, nil
 	case f == nil:
@@ -106,8 +104,8 @@ func (g Gates) answered(o Observed, probed []*Gate, now time.Time) (*Failure, []
 // failed takes in a transient failure.
 func (g Gates) failed(o Observed, probed []*Gate, now time.Time) (*Failure, []Effect) {
 	for _, gate := range probed {
-		if h := gate.Hold; h != nil && gate != g.Lane && !h.Stuck {
-			h.NextProbe = now.Add(probeBackoff.Delay(0, 0, 0)) // it found nothing out about this gate
+		if gate != g.Lane { // it found nothing out about this gate
+			gate.probeAgain(now.Add(probeBackoff.Delay(0, 0, 0)))
 		}
 	}
 	l := g.Lane
@@ -175,8 +173,8 @@ func (g Gates) held(o Observed, probed []*Gate, now time.Time, rnd float64) *Fai
 		gate = g.Recipe
 	}
 	for _, p := range probed { // of other gates: it found nothing out about them
-		if h := p.Hold; p != gate && h != nil && !h.Stuck {
-			h.NextProbe = now
+		if p != gate {
+			p.probeAgain(now)
 		}
 	}
 	if gate == nil {
@@ -195,8 +193,11 @@ func (g Gates) held(o Observed, probed []*Gate, now time.Time, rnd float64) *Fai
 	}
 	f.WaitCounts = false
 	until := f.Until
-	if !until.After(now) {
+	switch {
+	case !until.After(now):
 		until = time.Time{} // a date that is not in the future counts as none
+	case until.After(now.Add(maxDelay)):
+		until = now.Add(maxDelay) // nor can one be waited for, or stored, that is out of reach
 	}
 	if h := gate.Hold; h != nil && h.Kind != HoldOutage {
 		if h.Kind == HoldFault || h.Kind == HoldBudget {

@@ -34,7 +34,8 @@ type Decision struct {
 //     process has died [MaxSoloCrashes] times around it alone; anything else is a lost lease: interruptions +1; ready,
 //     dead (interruptions-exhausted) when they reach the maximum.
 //
-// A suspect is cleared by any other end than an interruption.
+// A suspect is cleared by any other end than an interruption. A last trial that is interrupted, or held while the lane
+// serves nobody, is still to come.
 //
 // An outcome that is none of these counts as transient.
 func Route(m Message, f *Failure, p Policy, now time.Time, rnd float64) Decision {
@@ -62,6 +63,7 @@ func Route(m Message, f *Failure, p Policy, now time.Time, rnd float64) Decision
 		}
 	case OutcomeHeld:
 		d.AvailableAt = now.Add(p.Backoff.Delay(0, f.RetryAfter, rnd))
+		d.Alone = m.Alone
 		if f.WaitCounts {
 			d.Waits++
 			d.Alone = d.Waits == p.MaxWaits
@@ -99,7 +101,7 @@ func effective(f *Failure, p Policy) Outcome {
 const MaxSoloCrashes = 3
 
 func (d *Decision) interrupt(m Message, f *Failure, p Policy, now time.Time, rnd float64) {
-	d.Suspect, d.SoloCrashes = m.Suspect, m.SoloCrashes
+	d.Suspect, d.SoloCrashes, d.Alone = m.Suspect, m.SoloCrashes, m.Alone
 	switch f.Cause {
 	case CauseShutdown, CauseHostRestart:
 		d.AvailableAt = now.Add(minDelay)

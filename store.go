@@ -131,7 +131,7 @@ type LeaseRequest struct {
 	Duration   time.Duration // of the lease
 	Input      InputID       // only members of this input; 0: the whole queue
 	Policy     Policy        // for leases that have run out
-	Rand       float64       // for their jitter, in [0, 1)
+	Rand       float64       // for their jitter, and for the choice of a probe; in [0, 1)
 	Gates      GateKeys      // in the way of these messages
 }
 
@@ -147,7 +147,9 @@ type Leased struct {
 	InFlight int
 	// Blocked are the gates that were in the way, as they stood.
 	Blocked []Gate
-	// RetryAt is when the gates in the way may open; zero when they are open, or nothing changes by itself.
+	// RetryAt is when the gates in the way may let a message through: for a gate that waits only for a message to probe it,
+	// when the next that may do so comes due, which may lie in the past as with NextAt. Zero when the gates are open, or
+	// nothing changes by itself.
 	RetryAt time.Time
 }
 
