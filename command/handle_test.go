@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -78,14 +79,7 @@ func TestAnyExitStatusHasAMeaning(t *testing.T) {
 			return
 		}
 		v := h.judge(code)
-		in := func(list []int) bool {
-			for _, n := range list {
-				if n == code {
-					return true
-				}
-			}
-			return false
-		}
+		in := func(list []int) bool { return slices.Contains(list, code) }
 		named := map[int]siding.Outcome{65: "permanent", 75: "transient", 77: "held", 78: "held", 126: "held", 127: "held"}
 		switch {
 		case in(permanent):

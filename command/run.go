@@ -76,7 +76,8 @@ func (h *Handler) conclude(r run) *siding.Failure {
 	if r.err == nil && !r.flooded {
 		return nil
 	}
-	v, text := verdict{outcome: siding.OutcomeTransient, cause: siding.CauseHandlerError}, ""
+	v := verdict{outcome: siding.OutcomeTransient, cause: siding.CauseHandlerError}
+	var text string
 	f := &siding.Failure{}
 	var exit *exec.ExitError
 	switch {

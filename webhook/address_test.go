@@ -127,7 +127,8 @@ func TestRedirectsAreRefused(t *testing.T) {
 		c := to(r)
 		c.Journal = j
 		_, f := handle(t, c)
-		require.Equal(t, misconfigured, verdict{f.Outcome, f.Cause, f.Scope})
+		got := verdict{f.Outcome, f.Cause, f.Scope}
+		require.Equal(t, misconfigured, got)
 		require.Contains(t, f.Error(), "redirects to "+elsewhere.URL+";")
 		require.NotContains(t, f.Error(), "secret-path")
 		require.Equal(t, []siding.Fate{siding.FateRefused}, j.fates())
@@ -209,7 +210,7 @@ func TestFaultsOfTheConnectionAreTransient(t *testing.T) {
 	tls := httptest.NewUnstartedServer(says(200, ""))
 	tls.Config.ErrorLog = nothing(t)
 	tls.StartTLS()
-	defer tls.Close()
+	t.Cleanup(tls.Close)
 	plain := serve(t, says(200, ""))
 	closed := httptest.NewServer(says(200, ""))
 	closed.Close()
@@ -226,6 +227,7 @@ func TestFaultsOfTheConnectionAreTransient(t *testing.T) {
 		"a name that nobody has given": {"http://no-such-name.invalid/", network, siding.FateUnsent},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			j := newJournal()
 			conf := Config{URL: c.url, AllowPrivate: true, Journal: j, Timeout: 10 * time.Second}
 			if strings.Contains(c.url, "invalid") {

@@ -94,7 +94,8 @@ func byGateway(status int) bool {
 func (h *Handler) conclude(r reply) (siding.CallEnd, *siding.Failure) {
 	end := siding.CallEnd{Status: r.status, RequestID: h.secrets.hideText(requestID(r.header)), Priced: true}
 	wait := retryAfter(r.header, h.c.Clock())
-	v, text := verdict{}, ""
+	var v verdict
+	var text string
 	switch {
 	case r.status == 0:
 		end.Fate = siding.FateUnknown

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -39,8 +40,7 @@ func (j *fakeJournal) StartCall(ctx context.Context, r siding.CallRequest) (sidi
 		return siding.CallStart{}, j.startErr
 	}
 	unknown := 0
-	for i := len(j.calls) - 1; i >= 0; i-- {
-		c := j.calls[i]
+	for _, c := range slices.Backward(j.calls) {
 		if c.RequestHash != r.RequestHash {
 			continue
 		}

@@ -34,8 +34,8 @@ func checkJSON(body []byte, s *schema) *siding.Failure {
 	if at := invalidUTF8(body); at >= 0 {
 		return recordFault(siding.CauseInvalidUTF8, &at, "the record is not valid UTF-8: byte 0x%02x at offset %d", body[at], at)
 	}
-	var any json.RawMessage
-	if err := json.Unmarshal(body, &any); err != nil {
+	var whole json.RawMessage
+	if err := json.Unmarshal(body, &whole); err != nil {
 		at := int64(len(body))
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) && syntax.Error() != "unexpected end of JSON input" {
