@@ -107,6 +107,7 @@ func TestEveryFaultHasItsPlaceAndSaysWhatToDo(t *testing.T) {
 		"no images folder":   {with("  images: {fields: [/a], root: none}\n"), "r.yaml:7:32: claude.images.root: "},
 		"images without it":  {with("  images: {fields: [/a]}\n"), "claude.images.root: it is missing"},
 		"an image pointer":   {with("  images: {fields: [a], root: images}\n"), "r.yaml:7:20: claude.images.fields: "},
+		"a broken escape":    {with("  images: {fields: [/a, /b~], root: images}\n"), `r.yaml:7:20: claude.images.fields: in the JSON Pointer "/b~" a ~ is followed by neither 0 nor 1`},
 		"a tool for nothing": {with("  output: {via: tool}\n"), "r.yaml:7:17: claude.output.via: tool needs an output.schema"},
 		"another way":        {with("  output: {via: mail}\n"), `r.yaml:7:17: claude.output.via is "mail"; it must be schema or tool`},
 	} {
