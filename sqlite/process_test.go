@@ -143,7 +143,7 @@ func TestTwoProcessesShareAQueueAndHandleNothingTwice(t *testing.T) {
 	defer s.Close()
 	var want []string
 	var batch []siding.NewMessage
-	for i := range 300 {
+	for i := range 120 {
 		id := fmt.Sprintf("%03d", i)
 		want = append(want, id)
 		batch = append(batch, siding.NewMessage{ID: id, Body: []byte("1")})
