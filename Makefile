@@ -10,7 +10,7 @@ export GOTOOLCHAIN ?= auto
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-demo: build ## 800 records through a simulated Claude that fails: watch what happens; needs no account and no network
+demo: build ## 800 records through a simulated Claude that fails: watch what happens; needs no account, costs nothing
 	@$(GO) run ./examples/wallpapers/demo -siding $(BIN)/siding
 
 test: ## the whole test suite, under the race detector where a C compiler is at hand

@@ -3,6 +3,7 @@ package siding_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -67,7 +68,7 @@ func messages() *rapid.Generator[siding.Message] {
 
 func failures() *rapid.Generator[*siding.Failure] {
 	return rapid.Custom(func(t *rapid.T) *siding.Failure {
-		outcomes := append(siding.Outcomes()[1:], "nonsense", "")
+		outcomes := slices.Concat(siding.Outcomes()[1:], []siding.Outcome{"nonsense", ""})
 		return &siding.Failure{
 			Outcome: rapid.SampledFrom(outcomes).Draw(t, "outcome"), Cause: rapid.SampledFrom(siding.Causes()).Draw(t, "cause"),
 			WaitCounts: rapid.Bool().Draw(t, "wait counts"),

@@ -138,6 +138,7 @@ func TestConfigurationsThatCannotWorkSayWhichField(t *testing.T) {
 		`"type": "object"`: func(c *Config) { c.Output = Output{Schema: []byte(`{"type":"array"}`), Via: ViaTool} },
 		"input.schema:":    func(c *Config) { c.InputSchema = []byte(`7`) }, "images.root: it is missing": func(c *Config) { c.Images.Fields = []string{"/a"} },
 		"images.fields:": func(c *Config) { c.Images = Images{Fields: []string{"a"}, Root: "."} }, "images.root: stat": func(c *Config) { c.Images = Images{Fields: []string{"/a"}, Root: "/nowhere/at/all"} },
+		"images.fields: in the JSON Pointer":       func(c *Config) { c.Images = Images{Fields: []string{"/a~2b"}, Root: "."} },
 		"images.root: build.go is not a directory": func(c *Config) { c.Images = Images{Fields: []string{"/a"}, Root: "build.go"} },
 		"timeout:": func(c *Config) { c.Timeout = 1 }, "on_unknown:": func(c *Config) { c.OnUnknown = "x" }, "base_url:": func(c *Config) { c.BaseURL = "ftp://user:secret@x" },
 		"api_key:": func(c *Config) { c.APIKey = "sk-secret\nsecret" }, "prices: row 1": func(c *Config) { c.Prices = Prices{{}} },

@@ -89,7 +89,7 @@ func (h *Handler) completeImages() error {
 		return nil
 	}
 	for _, pointer := range i.Fields {
-		parts, err := splitPointer(pointer)
+		parts, err := siding.ParsePointer(pointer)
 		if err != nil {
 			return fmt.Errorf("images.fields: %w", err)
 		}

@@ -1,25 +1,9 @@
 package claude
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
-
-// splitPointer reads a JSON Pointer (RFC 6901).
-func splitPointer(pointer string) ([]string, error) {
-	if pointer == "" {
-		return nil, nil
-	}
-	if pointer[0] != '/' {
-		return nil, fmt.Errorf("%q is not a JSON Pointer; it must begin with /, for instance /image_path", cut(pointer, shown))
-	}
-	parts := strings.Split(pointer[1:], "/")
-	for i, p := range parts {
-		parts[i] = strings.ReplaceAll(strings.ReplaceAll(p, "~1", "/"), "~0", "~")
-	}
-	return parts, nil
-}
 
 // joinPointer writes a JSON Pointer.
 func joinPointer(parts []string) string {

@@ -32,13 +32,15 @@ func CompileSchema(text []byte) (*Schema, error) {
 	if err := hugeNumber(doc, nil); err != nil {
 		return nil, fmt.Errorf("the schema cannot be used: %w", err)
 	}
-	const here = "urn:siding:schema"
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	if err := c.AddResource(here, doc); err != nil {
 		return nil, fmt.Errorf("the schema cannot be used: %w", err)
 	}
 	compiled, err := c.Compile(here)
+	if away, ok := errors.AsType[*jsonschema.LoadURLError](err); ok {
+		return nil, away.Err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the schema cannot be used: %w", err)
 	}
@@ -50,11 +52,16 @@ func CompileSchema(text []byte) (*Schema, error) {
 	return &Schema{compiled: compiled, raw: raw.Bytes(), object: root["type"] == "object"}, nil
 }
 
+// here is the address of the schema itself. It has a path, so that a relative $ref gives another address; against an
+// opaque one it would give the schema itself.
+const here = "siding:///this/schema"
+
 // noLoader keeps a schema from reading files or the network.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("$ref to %q: references outside the document are not followed; put the definition under $defs", cut(url, shown))
+	name := strings.NewReplacer("siding:///this/", "", "siding:///", "/").Replace(url)
+	return nil, fmt.Errorf("the schema refers to %q: references outside the document are not followed; put the definition under $defs, and refer to it as #/$defs/…", cut(name, shown))
 }
 
 // check says where a value does not fit: the JSON Pointer, what is wanted, and the value. nil: it fits.

@@ -172,8 +172,9 @@ func (h *Handler) conclude(r reply, began time.Time) (siding.CallEnd, answer, *s
 	default:
 		f = classifyResponse(r.status, r.header, r.body, now)
 		end.Fate = siding.FateRefused
-		if f.Cause == siding.CauseContentFiltered {
-			end.Fate = siding.FateUnknown // an answer was made, and may be on the bill
+		// Filtered: an answer was made, and may be on the bill.
+		if f.Cause == siding.CauseContentFiltered || gaveUp(r) {
+			end.Fate = siding.FateUnknown
 		}
 	}
 	if text := f.Error(); h.c.APIKey != "" && strings.Contains(text, h.c.APIKey) {
@@ -185,6 +186,19 @@ func (h *Handler) conclude(r reply, began time.Time) (siding.CallEnd, answer, *s
 	}
 	end.RequestID, end.Failure = f.RequestID, f
 	return end, answer{}, f
+}
+
+// gaveUp tells whether an answer of 500 and above comes from something that stopped waiting, and not from the service
+// itself: then the service may have done the work, and bill it. A status of 504 or 524 says so whatever the body; else a
+// body that is not an error of the service's own form does.
+func gaveUp(r reply) bool {
+	switch {
+	case r.status < 500:
+		return false
+	case r.status == http.StatusGatewayTimeout, r.status == 524:
+		return true
+	}
+	return r.err != nil || text(members(r.body)["type"]) != "error" || parseEnvelope(r.body).kind == ""
 }
 
 // broken is a failure for an answer that is not whole.

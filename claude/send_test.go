@@ -157,7 +157,7 @@ func TestSentWithoutAWholeAnswerIsUnknown(t *testing.T) {
 		require.Equal(t, c.status, f.Status, name)
 		require.Contains(t, []siding.Cause{siding.CauseNetwork, siding.CauseBadResponse, siding.CauseUnknown}, f.Cause, name)
 	}
-	// A 529 cut short says all that is needed in its first line.
+	// A 529 cut short says in its first line what to do, but not who says so.
 	url := raw(t, func(conn net.Conn) {
 		readRequest(conn)
 		_, _ = io.WriteString(conn, "HTTP/1.1 529 x\r\nContent-Length: 900\r\n\r\n{")
@@ -165,7 +165,7 @@ func TestSentWithoutAWholeAnswerIsUnknown(t *testing.T) {
 	h, j := network(t, url, nil)
 	_, f := deliver(t, h, j, delivery("a", dunes))
 	require.Equal(t, siding.CauseOverloaded, f.Cause)
-	require.Equal(t, siding.FateRefused, j.all()[0].Fate)
+	require.Equal(t, siding.FateUnknown, j.all()[0].Fate)
 }
 
 func TestARedirectIsNotFollowed(t *testing.T) {

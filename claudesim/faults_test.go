@@ -172,7 +172,7 @@ func TestAStallForEverEndsWhenTheClientLeaves(t *testing.T) {
 	for _, billed := range []bool{false, true} {
 		for _, w := range ways(t, "faults: [{do: {fault: stall, billed: "+map[bool]string{true: "true", false: "false"}[billed]+"}}]") {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			req, err := http.NewRequestWithContext(ctx, "POST", w.url+"/v1/messages", strings.NewReader(ask("a harbor")))
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/v1/messages", strings.NewReader(ask("a harbor")))
 			require.NoError(t, err)
 			req.Header.Set("x-api-key", "k")
 			req.Header.Set("anthropic-version", "2026-10-21")
@@ -191,7 +191,7 @@ func TestAClientThatLeavesBeforeTheAnswerIsBilledAsTheProfileSays(t *testing.T) 
 	for _, word := range []string{"billed", "unbilled"} {
 		w := inProcess(t, "abandoned: "+word+"\nlatency: {fixed: 10s}")
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		req, err := http.NewRequestWithContext(ctx, "POST", w.url+"/v1/messages", strings.NewReader(ask("a harbor")))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/v1/messages", strings.NewReader(ask("a harbor")))
 		require.NoError(t, err)
 		req.Header.Set("x-api-key", "k")
 		req.Header.Set("anthropic-version", "2026-10-21")

@@ -1,6 +1,7 @@
 package claudesim
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -59,7 +60,7 @@ func readBody(r io.Reader) (body []byte, tooLarge bool, err error) {
 		return body, false, err
 	}
 	_, err = io.CopyN(io.Discard, r, MaxBody)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return body[:MaxBody], true, err

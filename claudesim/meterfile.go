@@ -55,7 +55,7 @@ func ReadMeter(path string) (Meter, error) {
 	if err != nil {
 		return Meter{}, fmt.Errorf("simulator meter: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
+	defer f.Close()
 	if _, err := foldMeter(f, m); err != nil {
 		return Meter{}, fmt.Errorf("simulator meter %s: %w", path, err)
 	}

@@ -26,16 +26,6 @@ func (o *ordered) set(key string, value any) {
 	o.values[key] = value
 }
 
-func (o *ordered) drop(key string) {
-	delete(o.values, key)
-	for i, k := range o.keys {
-		if k == key {
-			o.keys = append(o.keys[:i:i], o.keys[i+1:]...)
-			return
-		}
-	}
-}
-
 // MarshalJSON writes the members in order.
 func (o *ordered) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
@@ -81,7 +71,7 @@ func readOrdered(dec *json.Decoder) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			o.set(key.(string), value) // the decoder lets nothing but a string stand here
+			o.set(key.(string), value) //nolint:forcetypeassert // the decoder lets nothing but a string stand here
 		}
 		_, err = dec.Token()
 		return o, err

@@ -2,6 +2,7 @@ package claudesim
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -130,8 +131,7 @@ func ParseProfile(data []byte) (*Profile, error) {
 		}
 	}
 	if err := p.Validate(); err != nil {
-		pe, ok := err.(*ProfileError)
-		if ok {
+		if pe, ok := errors.AsType[*ProfileError](err); ok {
 			pe.locate(file)
 		}
 		return nil, err

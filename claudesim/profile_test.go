@@ -1,7 +1,6 @@
 package claudesim_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -109,7 +108,7 @@ version extends seed keys models latency limits abandoned schemas faults fixed j
 func TestProfileErrorsWithoutAFileNameTheSetting(t *testing.T) {
 	err := (&claudesim.Profile{Abandoned: "x"}).Validate()
 	var pe *claudesim.ProfileError
-	require.True(t, errors.As(err, &pe))
+	require.ErrorAs(t, err, &pe)
 	require.Equal(t, "abandoned", pe.Path)
 	require.Equal(t, "simulator profile: abandoned: must be billed or unbilled", err.Error())
 }

@@ -1,7 +1,6 @@
 package claudesim
 
 import (
-	"net/http"
 	"regexp"
 	"strings"
 	"time"
@@ -127,7 +126,7 @@ func (r *compiledRule) meets(q *request) bool {
 		return false
 	}
 	for name, value := range w.Header {
-		if q.header.Get(http.CanonicalHeaderKey(name)) != value {
+		if q.header.Get(name) != value {
 			return false
 		}
 	}

@@ -2,7 +2,6 @@ package claudesim_test
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -80,12 +79,12 @@ faults:
 		c := sdk(w)
 		_, err := c.Messages.New(t.Context(), params("busy"))
 		var ae *anthropic.Error
-		require.True(t, errors.As(err, &ae))
+		require.ErrorAs(t, err, &ae)
 		require.Equal(t, 529, ae.StatusCode)
 		require.Equal(t, anthropic.ErrorTypeOverloadedError, ae.Type())
 		require.NotEmpty(t, ae.RequestID)
 		_, err = c.Messages.New(t.Context(), params("gateway"))
-		require.True(t, errors.As(err, &ae))
+		require.ErrorAs(t, err, &ae)
 		require.Equal(t, 502, ae.StatusCode)
 		require.Empty(t, ae.Type())
 		m, err := c.Messages.New(t.Context(), params("masked"))
@@ -95,7 +94,7 @@ faults:
 		stream := c.Messages.NewStreaming(t.Context(), params("busy"))
 		for stream.Next() {
 		}
-		require.True(t, errors.As(stream.Err(), &ae))
+		require.ErrorAs(t, stream.Err(), &ae)
 		require.Equal(t, 200, ae.StatusCode)
 		require.Equal(t, anthropic.ErrorTypeOverloadedError, ae.Type())
 		require.NoError(t, stream.Close())

@@ -23,7 +23,7 @@ func TestAnAnswerThatCouldNotBeWrittenWasNotDelivered(t *testing.T) {
 	s, err := claudesim.New(nil, claudesim.Options{})
 	require.NoError(t, err)
 	send := func(w http.ResponseWriter) {
-		r := httptest.NewRequest("POST", "/v1/messages", strings.NewReader(ask("a harbor")))
+		r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(ask("a harbor")))
 		r.Header.Set("x-api-key", "k")
 		r.Header.Set("anthropic-version", "2026-10-21")
 		s.ServeHTTP(w, r)

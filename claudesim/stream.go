@@ -63,7 +63,8 @@ func pieces(text string) []string {
 	for len(text) > size {
 		cut := strings.LastIndexByte(text[:size], ' ')
 		if cut <= 0 {
-			for cut = size; !utf8.RuneStart(text[cut]); cut-- {
+			for cut = size; !utf8.RuneStart(text[cut]); {
+				cut--
 			}
 		}
 		list, text = append(list, text[:cut]), text[cut:]

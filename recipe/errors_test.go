@@ -18,6 +18,7 @@ func TestEveryFaultHasItsPlaceAndSaysWhatToDo(t *testing.T) {
 	put(t, dir, "broken.json", "{\n  \"type\": object\n}")
 	put(t, dir, "odd.json", `{"type":"objekt"}`)
 	put(t, dir, "remote.json", `{"$ref":"https://example.com/x.json"}`)
+	put(t, dir, "relative.json", `{"type":"array","items":{"$ref":"record.schema.json"}}`)
 	put(t, dir, "huge.json", strings.Repeat(" ", 1<<20)+"{}")
 	with := func(more string) string { return small + more }
 	change := func(from, to string) string { return strings.Replace(small, from, to, 1) }
@@ -103,10 +104,12 @@ func TestEveryFaultHasItsPlaceAndSaysWhatToDo(t *testing.T) {
 		"a broken schema":    {with("input: {schema: broken.json}\n"), "broken.json:2:11: it is not valid JSON: invalid character 'o'"},
 		"an odd schema":      {with("  output: {schema: odd.json}\n"), "r.yaml:7:20: claude.output.schema: "},
 		"a remote schema":    {with("input: {schema: remote.json}\n"), "r.yaml:7:17: input.schema: "},
+		"a relative schema":  {with("input: {schema: relative.json}\n"), `relative.json: the schema refers to "record.schema.json": references outside the document are not followed`},
 		"a huge schema":      {with("input: {schema: huge.json}\n"), "has more than 1048576 bytes"},
 		"no images folder":   {with("  images: {fields: [/a], root: none}\n"), "r.yaml:7:32: claude.images.root: "},
 		"images without it":  {with("  images: {fields: [/a]}\n"), "claude.images.root: it is missing"},
 		"an image pointer":   {with("  images: {fields: [a], root: images}\n"), "r.yaml:7:20: claude.images.fields: "},
+		"a broken escape":    {with("  images: {fields: [/a, /b~], root: images}\n"), `r.yaml:7:20: claude.images.fields: in the JSON Pointer "/b~" a ~ is followed by neither 0 nor 1`},
 		"a tool for nothing": {with("  output: {via: tool}\n"), "r.yaml:7:17: claude.output.via: tool needs an output.schema"},
 		"another way":        {with("  output: {via: mail}\n"), `r.yaml:7:17: claude.output.via is "mail"; it must be schema or tool`},
 	} {

@@ -18,7 +18,7 @@ const (
 // op is one caller's operation. run may be called more than once, after what it did has been undone: it sets its results
 // anew each time, and reads nothing from them before it has returned nil and the group is durable.
 type op struct {
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // the caller's, which waits for another goroutine to carry this out
 	name  string
 	bytes int
 	run   func(*tx) error

@@ -78,7 +78,7 @@ func (c *conn) run(query string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.(driver.StmtExecContext).ExecContext(context.Background(), nil)
+	_, err = s.(driver.StmtExecContext).ExecContext(context.Background(), nil) //nolint:forcetypeassert // the driver's always is
 	return err
 }
 
@@ -94,7 +94,7 @@ func (c *conn) insert(query string, args ...any) (n, id int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	r, err := s.(driver.StmtExecContext).ExecContext(context.Background(), c.bind(args))
+	r, err := s.(driver.StmtExecContext).ExecContext(context.Background(), c.bind(args)) //nolint:forcetypeassert // the driver's always is
 	if err != nil {
 		return 0, 0, err
 	}
@@ -111,7 +111,7 @@ func (c *conn) query(fn func(*row) error, query string, args ...any) (err error)
 	if err != nil {
 		return err
 	}
-	rows, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), c.bind(args))
+	rows, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), c.bind(args)) //nolint:forcetypeassert // the driver's always is
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func freeBytes(dir string) (uint64, error) {
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, fmt.Errorf("free space of %s: %w", dir, err)
 	}
-	return st.Bavail * uint64(st.Bsize), nil //nolint:gosec // a block size is positive
+	return st.Bavail * uint64(st.Bsize), nil
 }
 
 // networkFS names the network file system that a directory lies on, or gives "". SQLite's locks and its shared memory
@@ -27,7 +27,7 @@ func networkFS(dir string) string {
 	if unix.Statfs(dir, &st) != nil {
 		return ""
 	}
-	//nolint:gosec,unconvert // the type's width differs between machines; the magic numbers have 32 bits
+	//nolint:unconvert // the type's width differs between machines; the magic numbers have 32 bits
 	switch uint32(st.Type) {
 	case unix.NFS_SUPER_MAGIC:
 		return "NFS"

@@ -52,15 +52,19 @@ func (t *tx) startCall(r siding.CallRequest) (siding.CallStart, error) {
 		if found {
 			c.EventID = m.ID
 			c.Queue, err = queueName(t.conn, m.queue)
-			return siding.CallStart{Answer: &c, Body: body, Unknown: past.unknown}, err
+			return siding.CallStart{Answer: &c, Body: body}, err
+		}
+	}
+	if past.busyUntil > 0 {
+		return siding.CallStart{BusyUntil: fromMicros(past.busyUntil)}, nil
+	}
+	for _, id := range past.abandoned { // nobody waits for them any more
+		if err := t.guarded("UPDATE calls SET fate = 'unknown', ended_at = ? WHERE id = ? AND fate = 'started'", t.now, int64(id)); err != nil {
+			return siding.CallStart{}, err
 		}
 	}
 	out := siding.CallStart{Unknown: past.unknown}
-	switch {
-	case past.busyUntil > 0:
-		out.BusyUntil = fromMicros(past.busyUntil)
-		return out, nil
-	case past.unknown > 0 && r.OnUnknown == siding.UnknownQuarantine:
+	if past.unknown > 0 && r.OnUnknown == siding.UnknownQuarantine {
 		return out, nil
 	}
 	if err := t.s.roomForAnswer(); err != nil {
@@ -75,7 +79,8 @@ func (t *tx) startCall(r siding.CallRequest) (siding.CallStart, error) {
 type earlier struct {
 	usable    []siding.Call // answers, the best first
 	busyUntil int64
-	unknown   int
+	unknown   int             // calls of unknown fate
+	abandoned []siding.CallID // of those, started ones whose deadline is past or whose process is dead
 }
 
 // earlier looks through the calls of a message.
@@ -115,6 +120,7 @@ func (t *tx) earlier(message int64, r siding.CallRequest) (past earlier, err err
 			continue
 		}
 		past.unknown++
+		past.abandoned = append(past.abandoned, c.ID)
 	}
 	rank := func(c siding.Call) int {
 		switch c.Verdict {

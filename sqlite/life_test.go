@@ -50,3 +50,16 @@ func TestLife(t *testing.T) {
 	require.Equal(t, siding.StateReady, out[1].Decision.State)
 	require.ErrorIs(t, out[2].Err, siding.ErrStaleLease)
 }
+
+func request(most int) siding.LeaseRequest {
+	return siding.LeaseRequest{Queue: "q", Worker: "w", Max: most, MaxRetries: -1, Duration: time.Hour, Policy: siding.DefaultPolicy()}
+}
+
+// clean asks for a store in which no rule is broken.
+func clean(t testing.TB, s *sqlite.Store) {
+	t.Helper()
+	for v, err := range s.Check(t.Context()) {
+		require.NoError(t, err)
+		require.Fail(t, "a rule is broken", "%+v", v)
+	}
+}

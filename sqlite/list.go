@@ -24,36 +24,16 @@ func (s *Store) List(ctx context.Context, sel siding.Selection) iter.Seq2[siding
 				return
 			}
 		}
-		dead, others := true, true
-		if len(sel.States) > 0 {
-			dead, others = false, false
-			for _, st := range sel.States {
-				dead, others = dead || st == siding.StateDead, others || st != siding.StateDead
-			}
-		}
-		walks := []*walk{}
-		if others && len(sel.Reasons) == 0 { // only dead ones have a reason
-			walks = append(walks, newWalk(s, sel, false))
-		}
-		if dead {
-			walks = append(walks, newWalk(s, sel, true))
-		}
+		walks := s.walksOf(sel)
 		for n := 0; sel.Limit <= 0 || n < sel.Limit; n++ {
-			var first *walk
-			for _, w := range walks {
-				if err := w.fill(ctx); err != nil {
-					yield(siding.Listed{}, err)
-					return
-				}
-				if len(w.page) > 0 && (first == nil || w.page[0].before(first.page[0])) {
-					first = w
-				}
-			}
-			if first == nil {
+			l, err := earliest(ctx, walks)
+			if err != nil {
+				yield(siding.Listed{}, err)
 				return
 			}
-			l := first.page[0]
-			first.page = first.page[1:]
+			if l == nil {
+				return
+			}
 			if l.err == nil && sel.Bodies {
 				l.err = s.read(ctx, func(c *conn) error { return bodyOf(c, &l.stored) })
 				if errors.Is(l.err, siding.ErrClosed) || ctx.Err() != nil {
@@ -61,18 +41,49 @@ func (s *Store) List(ctx context.Context, sel siding.Selection) iter.Seq2[siding
 					return
 				}
 			}
-			if l.err != nil {
-				l.err = fmt.Errorf("message %q of queue %q, row %d: %w", siding.Scrub(l.ID, 128), l.Queue, l.id, l.err)
-				if !yield(siding.Listed{}, l.err) {
-					return
-				}
-				continue
-			}
-			if !yield(siding.Listed{Message: l.Message, Source: l.source}, nil) {
+			if !yield(l.given()) {
 				return
 			}
 		}
 	}
+}
+
+// walksOf gives the walks that together find what a selection names.
+func (s *Store) walksOf(sel siding.Selection) []*walk {
+	dead, others := true, true
+	if len(sel.States) > 0 {
+		dead, others = false, false
+		for _, st := range sel.States {
+			dead, others = dead || st == siding.StateDead, others || st != siding.StateDead
+		}
+	}
+	var walks []*walk
+	if others && len(sel.Reasons) == 0 { // only dead ones have a reason
+		walks = append(walks, newWalk(s, sel, false))
+	}
+	if dead {
+		walks = append(walks, newWalk(s, sel, true))
+	}
+	return walks
+}
+
+// earliest takes the next row of the walk that has the earliest; nil when all have ended.
+func earliest(ctx context.Context, walks []*walk) (*listed, error) {
+	var first *walk
+	for _, w := range walks {
+		if err := w.fill(ctx); err != nil {
+			return nil, err
+		}
+		if len(w.page) > 0 && (first == nil || w.page[0].before(&first.page[0])) {
+			first = w
+		}
+	}
+	if first == nil {
+		return nil, nil //nolint:nilnil // the end
+	}
+	l := first.page[0]
+	first.page = first.page[1:]
+	return &l, nil
 }
 
 // listed is a row of a listing, with its place in it.
@@ -83,7 +94,15 @@ type listed struct {
 	err    error
 }
 
-func (l listed) before(o listed) bool { return l.at < o.at || l.at == o.at && l.id < o.id }
+// given is the row as a listing gives it.
+func (l *listed) given() (siding.Listed, error) {
+	if l.err != nil {
+		return siding.Listed{}, fmt.Errorf("message %q of queue %q, row %d: %w", siding.Scrub(l.ID, 128), l.Queue, l.id, l.err)
+	}
+	return siding.Listed{Message: l.Message, Source: l.source}, nil
+}
+
+func (l *listed) before(o *listed) bool { return l.at < o.at || l.at == o.at && l.id < o.id }
 
 // walk reads one kind of messages in small steps, each from where the last one ended.
 type walk struct {

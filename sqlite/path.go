@@ -22,7 +22,7 @@ func storePath(s string) (string, error) {
 		if after, ok := strings.CutPrefix(s, "//"); ok {
 			s = after
 			if s != "" && s[0] != '/' {
-				return "", fmt.Errorf("the store %q names a machine; a path has one slash or three after sqlite:", siding.Scrub("sqlite://"+s, 256))
+				return "", fmt.Errorf("the store %q names a machine; after sqlite: a path has one slash or three", siding.Scrub("sqlite://"+s, 256))
 			}
 		}
 		p, err := url.PathUnescape(s)

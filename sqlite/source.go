@@ -17,7 +17,7 @@ func (r *row) source(i int) siding.Source {
 // input. nil when nobody said.
 func sourceOf(c *conn, m *stored) (*siding.Source, error) {
 	if !m.hasSource {
-		return nil, nil
+		return nil, nil //nolint:nilnil // nobody said
 	}
 	var src siding.Source
 	read := func(r *row) { src = r.source(0) }

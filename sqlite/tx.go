@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/siding-dev/siding"
 )
@@ -134,12 +135,8 @@ type names struct{ queues, files map[string]int64 }
 func newNames() names { return names{queues: map[string]int64{}, files: map[string]int64{}} }
 
 func (n names) add(m names) {
-	for k, v := range m.queues {
-		n.queues[k] = v
-	}
-	for k, v := range m.files {
-		n.files[k] = v
-	}
+	maps.Copy(n.queues, m.queues)
+	maps.Copy(n.files, m.files)
 }
 
 // queue gives the number of a queue; 0 when there is none and it is not to be made.

@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,10 +21,10 @@ func TestALeaseIsExtendedWhileTheHandlerRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := setup(t)
 		f.put("a")
-		extended := 0
+		var extended atomic.Int64
 		f.gate.set(nil, func(op string) error {
 			if op == "Extend" {
-				extended++
+				extended.Add(1)
 			}
 			return nil
 		})
@@ -37,7 +38,7 @@ func TestALeaseIsExtendedWhileTheHandlerRuns(t *testing.T) {
 		r := f.get("a")
 		require.Equal(t, 1, r.Deliveries)
 		require.Equal(t, siding.StateDone, r.State)
-		require.InDelta(t, 29, extended, 1)
+		require.InDelta(t, 29, extended.Load(), 1)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,9 +24,9 @@ func TestARunCanBeReplayed(t *testing.T) {
 			all []news
 			out []command
 		}
-		faults := 0
+		var writes atomic.Int64
 		store := memory.Open(memory.Options{Hook: func(point, op string) error {
-			if faults++; point == "before" && faults%7 == 0 && op != "Enqueue" {
+			if n := writes.Add(1); point == "before" && n%7 == 0 && op != "Enqueue" {
 				return siding.ErrDiskFull
 			}
 			return nil

@@ -21,7 +21,7 @@ func TestKilledTwentyTimes(t *testing.T) {
 	t.Parallel()
 	slow := &claudesim.Profile{Latency: claudesim.Latency{Fixed: 30 * time.Millisecond, Jitter: 60 * time.Millisecond}}
 	w := newWorld(t, slow)
-	const records = 700
+	const records = 1000
 	w.records(t, "in.jsonl", records)
 
 	seed := rand.Uint64()

@@ -24,12 +24,12 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, path string, out io.Writer) error {
+func run(ctx context.Context, path string, out io.Writer) (err error) {
 	store, err := sqlite.Open(ctx, path)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer func() { err = errors.Join(err, store.Close()) }()
 
 	// The event ID says what is done once: a second message under a known ID changes nothing.
 	_, err = store.Enqueue(ctx, "reminders", siding.EnqueueOptions{},

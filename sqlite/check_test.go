@@ -1,0 +1,102 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/siding-dev/siding"
+	"github.com/siding-dev/siding/sqlite"
+	"github.com/stretchr/testify/require"
+)
+
+// TestCheckFindsEachBrokenRule breaks one rule at a time behind the store's back.
+func TestCheckFindsEachBrokenRule(t *testing.T) {
+	t.Parallel()
+	for rule, breaks := range map[string]string{
+		"state-unknown":          "UPDATE messages SET state = 'lost' WHERE event_id = 'ready'",
+		"row-unreadable":         "UPDATE bodies SET headers = '{' WHERE message = (SELECT id FROM messages WHERE event_id = 'ready')",
+		"counter-impossible":     "UPDATE messages SET interruptions = -1 WHERE event_id = 'ready'",
+		"attempt-mismatch":       "UPDATE messages SET attempt = 0, tried = 0 WHERE event_id = 'dead'",
+		"gray-mismatch":          "UPDATE messages SET gray = 1 WHERE event_id = 'dead'",
+		"history-gap":            "UPDATE deliveries SET number = 7 WHERE message = (SELECT id FROM messages WHERE event_id = 'dead')",
+		"permanent-went-back":    "UPDATE messages SET state = 'ready' WHERE event_id = 'dead'",
+		"done-without-success":   "UPDATE deliveries SET outcome = 'held', error = 'x' WHERE outcome = 'done'",
+		"dead-incomplete":        "DELETE FROM last_errors",
+		"dead-left-over":         "UPDATE messages SET reason = 'poison' WHERE event_id = 'ready'",
+		"time-impossible":        "UPDATE messages SET available_at = 1 WHERE event_id = 'ready'",
+		"lease-mismatch":         "UPDATE messages SET lease_nonce = 0 WHERE event_id = 'leased'",
+		"lease-of-nobody":        "UPDATE messages SET process = 99 WHERE event_id = 'leased'",
+		"digest-left-over":       "UPDATE messages SET digest = 'd' WHERE event_id = 'ready'",
+		"pending-mismatch":       "UPDATE messages SET pending = 1 WHERE event_id = 'leased'",
+		"body-missing":           "DELETE FROM bodies WHERE message = (SELECT id FROM messages WHERE event_id = 'ready')",
+		"error-mismatch":         "UPDATE messages SET cause = 'timeout' WHERE event_id = 'dead'",
+		"queue-missing":          "UPDATE messages SET queue = 77 WHERE event_id = 'ready'",
+		"answer-unjudged":        "UPDATE calls SET verdict = ''",
+		"request-paid-twice":     "INSERT INTO calls SELECT id + 100, message, delivery, process, request_hash, ask_hash, digest, lane, ended_at + 1, deadline, ended_at + 2, fate, status, request_id, output_limit, input_tokens, output_tokens, cache_write_5m_tokens, cache_write_1h_tokens, cache_read_tokens, cost, worst_cost, priced, error, verdict, judged_cause, judged_under FROM calls",
+		"spend-mismatch":         "UPDATE spend SET cost = cost + 1",
+		"orphan":                 "INSERT INTO results (message, result) VALUES (12345, x'00')",
+		"fate-unknown":           "UPDATE calls SET fate = 'lost'",
+		"call-end":               "UPDATE calls SET ended_at = NULL",
+		"call-of-nobody":         "UPDATE calls SET fate = 'started', process = 99",
+		"call-delivery":          "UPDATE calls SET delivery = 9",
+		"answer-missing":         "DELETE FROM answers",
+		"verdict-without-answer": "UPDATE calls SET fate = 'refused'",
+		"cost-impossible":        "UPDATE calls SET worst_cost = -1",
+		"delivery-outcome":       "UPDATE deliveries SET outcome = 'odd'",
+		"delivery-times":         "UPDATE deliveries SET ended_at = 0",
+		"result-without-success": "INSERT INTO results (message, result) SELECT id, x'00' FROM messages WHERE event_id = 'ready'",
+		"input-abandoned":        "UPDATE inputs SET state = 'open', process = 99",
+		"input-state":            "UPDATE inputs SET state = 'odd'",
+		"member-of-nothing":      "UPDATE members SET input = 2",
+		"tally-mismatch":         "UPDATE tallies SET n = n + 1 WHERE state = 'ready'",
+		"total-mismatch":         "UPDATE spend_totals SET cost = cost + 1",
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "s.db")
+			s, err := sqlite.Open(t.Context(), path, sqlite.Options{MinFree: -1})
+			require.NoError(t, err)
+			defer s.Close() //nolint:errcheck // the store is broken
+			fill(t, s)
+			clean(t, s)
+			tamper(t, path, breaks)
+			var found []string
+			for v, err := range s.Check(t.Context()) {
+				require.NoError(t, err)
+				require.NotEmpty(t, v.Text)
+				found = append(found, v.Rule)
+			}
+			require.Contains(t, found, rule)
+		})
+	}
+}
+
+// fill makes a message in each state, an input, and a call with an accepted answer.
+func fill(t *testing.T, s *sqlite.Store) {
+	t.Helper()
+	ctx := t.Context()
+	in, err := s.BeginInput(ctx, "q", "key")
+	require.NoError(t, err)
+	for i, id := range []string{"done", "dead", "leased", "ready"} {
+		src := &siding.Source{Ordinal: int64(i), File: "f", Line: 1}
+		_, err := s.Enqueue(ctx, "q", siding.EnqueueOptions{Input: in}, siding.NewMessage{ID: id, Body: []byte(id), Source: src})
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.SealInput(ctx, in))
+	l, err := s.Lease(ctx, request(3))
+	require.NoError(t, err)
+	c, err := s.StartCall(ctx, siding.CallRequest{Token: l.Deliveries[0].Token, RequestHash: siding.Hash{1}, Deadline: time.Hour, Digest: "d"})
+	require.NoError(t, err)
+	require.NoError(t, s.EndCall(ctx, siding.CallEnd{Call: c.Call, Fate: siding.FateAnswered, Answer: []byte("x"), Cost: 5, Priced: true}))
+	out, err := s.Settle(ctx,
+		siding.Settlement{
+			Token: l.Deliveries[0].Token, Digest: "d", Policy: siding.DefaultPolicy(),
+			Judged: []siding.Judgement{{Call: c.Call, Accepted: true, Digest: "d"}},
+		},
+		siding.Settlement{Token: l.Deliveries[1].Token, Failure: siding.FailureOf(siding.Permanent(fmt.Errorf("no"))), Policy: siding.DefaultPolicy()})
+	require.NoError(t, err)
+	require.NoError(t, out[0].Err)
+	require.NoError(t, out[1].Err)
+}
