@@ -24,7 +24,9 @@ func TestAnInterruptedProbeOpensNothingThatAnOperatorOrADateHasClosedMeanwhile(t
 			t.Parallel()
 			for _, hold := range []func(g *siding.Gate){
 				func(g *siding.Gate) { g.HoldByHand("maintenance", "me", t0) },
-				func(g *siding.Gate) { g.Hold = &siding.Hold{Kind: siding.HoldFault, Since: t0, Until: t0.Add(time.Hour)} },
+				func(g *siding.Gate) {
+					g.Hold = &siding.Hold{Kind: siding.HoldFault, Since: t0, Until: t0.Add(time.Hour)}
+				},
 			} {
 				g := threeGates()
 				observe(g, 1, t0, t0, fault(siding.ScopeAccount, time.Time{}))

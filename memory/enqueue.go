@@ -193,7 +193,8 @@ func (x *tx) supersede(m *message, n siding.NewMessage) {
 // reset makes a message one that has never failed and has no answer.
 func (m *message) reset() {
 	m.Attempt, m.Gray, m.Waits, m.Interruptions = 0, 0, 0, 0
-	m.LastError, m.DeadAt, m.Reason, m.Suspect = nil, time.Time{}, "", false
+	m.LastError, m.DeadAt, m.Reason = nil, time.Time{}, ""
+	m.Suspect, m.SoloCrashes, m.Alone, m.HeldAt = false, 0, false, time.Time{}
 	m.result, m.Digest = nil, ""
 }
 

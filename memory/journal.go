@@ -33,6 +33,9 @@ func (s *Store) StartCall(ctx context.Context, r siding.CallRequest) (siding.Cal
 		if out.Unknown > 0 && r.OnUnknown == siding.UnknownQuarantine {
 			return nil
 		}
+		if out.Spent, out.Held = x.overBudget(m.Queue, r); out.Held {
+			return nil
+		}
 		out.Call = x.start(m, r)
 		return nil
 	})
@@ -102,6 +105,28 @@ func (x *tx) unknown(m *message, r siding.CallRequest) (n int) {
 		}
 	}
 	return n
+}
+
+// overBudget tells whether a call could exceed its budget, and then what the queue's calls have cost at most.
+func (x *tx) overBudget(queue string, r siding.CallRequest) (siding.Money, bool) {
+	if r.Budget <= 0 {
+		return 0, false
+	}
+	var sum bill
+	x.each(queue, func(m *message) {
+		for _, c := range x.callsFor(m.number) {
+			sum.add(c)
+		}
+	})
+	spent := sum.cost.Add(sum.unknownMax)
+	next := spent
+	if r.Priced {
+		next = next.Add(r.WorstCost)
+	}
+	if next <= r.Budget {
+		return 0, false
+	}
+	return spent, true
 }
 
 func (x *tx) start(m *message, r siding.CallRequest) siding.CallID {

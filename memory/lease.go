@@ -29,9 +29,8 @@ func (s *Store) Lease(ctx context.Context, r siding.LeaseRequest) (siding.Leased
 				out.InFlight++
 			}
 		})
-		for _, m := range x.choose(r, member) {
-			out.Deliveries = append(out.Deliveries, x.give(m, r))
-			out.InFlight++
+		if err := x.admit(r, member, &out); err != nil {
+			return err
 		}
 		x.each(r.Queue, func(m *message) {
 			if m.State == siding.StateReady && member(m) && (out.NextAt.IsZero() || m.AvailableAt.Before(out.NextAt)) {
@@ -62,47 +61,66 @@ func (x *tx) takeBack(r siding.LeaseRequest) {
 	})
 }
 
-// choose gives the messages to lease: untried ones by priority and age, with at most r.MaxRetries of those that have
-// failed before; where untried ones leave room, those that have failed fill it.
-func (x *tx) choose(r siding.LeaseRequest, member func(*message) bool) []*message {
-	var untried, failed []*message
-	x.each(r.Queue, func(m *message) {
-		switch {
-		case m.State != siding.StateReady || m.AvailableAt.After(x.now) || !member(m):
-		case m.Attempt == 0:
-			untried = append(untried, m)
-		default:
-			failed = append(failed, m)
-		}
-	})
-	byPriority := func(a, b *message) int { return cmp.Compare(b.Priority, a.Priority) } // stable: then by age
-	slices.SortStableFunc(untried, byPriority)
-	slices.SortStableFunc(failed, byPriority)
-
-	room := max(r.Max, 0)
-	retries := min(len(failed), room)
-	if r.MaxRetries >= 0 {
-		retries = min(retries, max(r.MaxRetries, room-len(untried)))
+// admit leases what the gates let through.
+func (x *tx) admit(r siding.LeaseRequest, member func(*message) bool, out *siding.Leased) error {
+	gates, err := x.watched(r.Gates)
+	if err != nil {
+		return err
 	}
-	return append(failed[:retries:retries], untried[:min(len(untried), room-retries)]...)
+	for _, g := range []*siding.Gate{gates.Account, gates.Lane, gates.Recipe} {
+		if g != nil && g.Probe != nil {
+			if _, err := x.held(g.Probe.Token); err != nil {
+				g.ForgetProbe(x.now)
+			}
+		}
+	}
+	solo := x.inFlight(func(m *message) bool { return m.lease.solo })
+	for {
+		a := gates.Admit(max(r.Max, 0), x.now)
+		out.Blocked, out.RetryAt = a.Blocked, a.At
+		if a.Max == 0 || solo {
+			return nil
+		}
+		if !a.Probe {
+			for _, m := range x.choose(r, x.waiting(r.Queue, member), a.Max) {
+				x.give(m, r, out)
+			}
+			return nil
+		}
+		w := x.waiting(r.Queue, func(m *message) bool {
+			return member(m) && (!a.Untried || m.Attempt == 0 && !slices.Contains(a.Not, m.number))
+		})
+		if ms := x.probe(r, w); len(ms) > 0 {
+			gates.Probing(x.give(ms[0], r, out), x.now)
+			return nil
+		}
+		if len(w.alone) > 0 || !w.later.IsZero() || !a.Untried || out.InFlight > 0 {
+			out.RetryAt = w.later
+			return nil
+		}
+		// Nobody is left who could say whether the fault has ended.
+		x.apply(gates.Recipe.Conclude(), r.Policy, r.Rand)
+	}
 }
 
 // give leases one message.
-func (x *tx) give(m *message, r siding.LeaseRequest) *siding.Delivery {
+func (x *tx) give(m *message, r siding.LeaseRequest, out *siding.Leased) siding.LeaseToken {
 	x.lastNonce++
 	c := *m
 	c.State, c.AvailableAt = siding.StateLeased, time.Time{}
 	c.Deliveries++
 	c.lease = lease{
 		nonce: x.lastNonce, proc: x.proc, worker: siding.Scrub(r.Worker, siding.MaxHeader),
-		started: x.now, until: x.now.Add(r.Duration).Truncate(time.Microsecond),
+		started: x.now, until: x.now.Add(r.Duration).Truncate(time.Microsecond), solo: c.Suspect || c.Alone,
 	}
 	x.put(&c)
-	return &siding.Delivery{
-		Message: shown(&c, true), Number: c.Deliveries,
-		Token:       siding.LeaseToken{Message: c.number, Nonce: c.lease.nonce},
+	token := siding.LeaseToken{Message: c.number, Nonce: c.lease.nonce}
+	out.Deliveries = append(out.Deliveries, &siding.Delivery{
+		Message: shown(&c, true), Number: c.Deliveries, Token: token, Solo: c.lease.solo,
 		LeasedUntil: c.lease.until, StartedAt: c.lease.started, Source: shownSource(c.source),
-	}
+	})
+	out.InFlight++
+	return token
 }
 
 // Extend prolongs leases; see [siding.Queue].
@@ -163,7 +181,7 @@ func (x *tx) interrupt(m *message, cause siding.Cause, p siding.Policy, rnd floa
 		siding.CauseHostRestart: "the machine was restarted",
 		siding.CauseShutdown:    "the worker's process ended",
 	}[cause]
-	f := &siding.Failure{Outcome: siding.OutcomeInterrupted, Cause: cause, Err: errors.New(text)}
+	f := &siding.Failure{Outcome: siding.OutcomeInterrupted, Cause: cause, Solo: m.lease.solo, Err: errors.New(text)}
 	c := *m
 	x.end(&c, siding.Settlement{Failure: f, Policy: p, Rand: rnd})
 	x.put(&c)

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/siding-dev/siding"
 )
@@ -20,11 +21,18 @@ func (s *Store) Settle(ctx context.Context, list ...siding.Settlement) ([]siding
 				}
 				continue
 			}
-			out[i].Decision = x.end(m, one)
+			gates, err := x.watched(one.Gates)
+			if err != nil {
+				return err
+			}
+			failure, effects := gates.Observe(m.observed(one), x.now, one.Rand)
+			one.Failure = failure
+			out[i] = siding.Settled{Decision: x.end(m, one), Failure: failure}
 			x.put(m)
 			for _, j := range one.Judged {
 				x.judge(m.number, j)
 			}
+			x.apply(effects, one.Policy, one.Rand)
 		}
 		return nil
 	})
@@ -34,36 +42,47 @@ func (s *Store) Settle(ctx context.Context, list ...siding.Settlement) ([]siding
 	return out, nil
 }
 
+// observed gives a delivery as gates see it.
+func (m *message) observed(s siding.Settlement) siding.Observed {
+	return siding.Observed{
+		Token: s.Token, Delivery: m.Deliveries, Started: m.lease.started, Attempt: m.Attempt, Redrives: m.Redrives,
+		HeldAt: m.HeldAt, Failure: s.Failure, NoCall: s.NoCall,
+	}
+}
+
 // end applies [siding.Route] to a leased message, records the delivery, and gives the message the body that superseded it
 // meanwhile.
 func (x *tx) end(m *message, s siding.Settlement) siding.Decision {
 	d := siding.Route(m.Message, s.Failure, s.Policy, x.now, s.Rand)
-	d.AvailableAt = roundUp(d.AvailableAt)
-
 	failed := s.Failure.Stored()
 	if failed != nil {
 		failed.Outcome = d.Outcome
 	}
 	x.record(m, d.Outcome, failed, s.Digest)
-
-	m.State, m.AvailableAt = d.State, d.AvailableAt
-	m.Attempt, m.Gray, m.Waits, m.Interruptions = d.Attempt, d.Gray, d.Waits, d.Interruptions
-	// An interruption says nothing of the message: it leaves the last error, and a suspicion, as they were.
-	if d.Outcome != siding.OutcomeInterrupted {
-		m.Suspect = false
-	}
-	m.Suspect = m.Suspect || d.Suspect
+	m.route(d, x.now)
+	d.AvailableAt = m.AvailableAt
+	// An interruption says nothing of the message: it leaves the last error as it was.
 	if failed != nil && (d.Outcome != siding.OutcomeInterrupted || d.State == siding.StateDead) {
 		m.LastError = failed
 	}
-	switch d.State {
-	case siding.StateDone:
+	if d.State == siding.StateDone {
 		m.result, m.Digest = copied(s.Result), siding.Scrub(s.Digest, siding.MaxHeader)
-	case siding.StateDead:
-		m.DeadAt, m.Reason = x.now, d.Reason
 	}
 	x.advance(m)
 	return d
+}
+
+// route writes where a message goes.
+func (m *message) route(d siding.Decision, now time.Time) {
+	m.State, m.AvailableAt = d.State, roundUp(d.AvailableAt)
+	m.Attempt, m.Gray, m.Waits, m.Interruptions = d.Attempt, d.Gray, d.Waits, d.Interruptions
+	m.Suspect, m.SoloCrashes, m.Alone = d.Suspect, d.SoloCrashes, d.Alone
+	if d.Outcome == siding.OutcomeHeld {
+		m.HeldAt = now
+	}
+	if d.State == siding.StateDead {
+		m.DeadAt, m.Reason = now, d.Reason
+	}
 }
 
 // advance gives a message whose lease has just ended the body that superseded it meanwhile.

@@ -25,12 +25,15 @@ type tables struct {
 
 	inputs    map[siding.InputID]*input
 	lastInput siding.InputID
+
+	gates map[siding.GateKey][]byte // as JSON
 }
 
 func (t *tables) empty() {
 	t.messages, t.numbers, t.stale = map[int64]*message{}, map[key]int64{}, map[string]int64{}
 	t.calls, t.callsOf = map[siding.CallID]*call{}, map[int64][]siding.CallID{}
 	t.inputs = map[siding.InputID]*input{}
+	t.gates = map[siding.GateKey][]byte{}
 }
 
 type key struct{ queue, id string }
@@ -57,6 +60,7 @@ type lease struct {
 	proc           *process
 	worker         string
 	started, until time.Time
+	solo           bool // nothing else is leased by the process until it is settled
 }
 
 type call struct {
@@ -88,6 +92,8 @@ type tx struct {
 	proc *process
 	now  time.Time
 	undo []func()
+
+	loaded map[siding.GateKey]*siding.Gate // kept at the end of the write
 }
 
 // set changes one entry of a table; the change is undone when the write fails.
@@ -184,6 +190,7 @@ func (s *Store) guarded(op string, f func(x *tx) error) error {
 		}()
 		for _, step := range []func() error{
 			func() error { return f(x) },
+			x.keepGates,
 			func() error { return s.o.Hook("after", op) },
 			func() error { return s.o.Hook("before-commit", op) },
 		} {

@@ -107,6 +107,7 @@ type fixture struct {
 	policy siding.Policy  // without jitter; a case may change it, but for all of its messages
 	open   []siding.Store // beside the ground's
 	in     siding.InputID // the input of a case that fails a write into one
+	solo   []string       // messages that were leased alone
 	damage bool           // the case has broken something on purpose, and nothing more can stand on the ground
 }
 
@@ -121,6 +122,7 @@ func (g *ground) run(t *testing.T, c testCase) (sound bool) {
 	f.policy.Backoff.Jitter = 0
 	t.Cleanup(f.closeOthers)
 	c.run(f)
+	f.letGo()
 	if f.damage {
 		return false
 	}
@@ -132,6 +134,16 @@ func (f *fixture) closeOthers() {
 	f.Helper()
 	for _, s := range f.open {
 		require.NoError(f, s.Close())
+	}
+}
+
+// letGo frees the process of the ground from messages that it has leased alone: it would get no others.
+func (f *fixture) letGo() {
+	f.Helper()
+	for _, id := range f.solo {
+		if f.get(id).State == siding.StateLeased {
+			require.Equal(f, []error{nil}, f.discard(id))
+		}
 	}
 }
 
@@ -217,6 +229,12 @@ func (f *fixture) leaseWith(r siding.LeaseRequest) siding.Leased {
 	f.Helper()
 	out, err := f.store.Lease(f.ctx, r)
 	require.NoError(f, err)
+	for _, d := range out.Deliveries {
+		if d.Solo {
+			require.Len(f, out.Deliveries, 1, "alone is alone")
+			f.solo = append(f.solo, d.ID)
+		}
+	}
 	return out
 }
 

@@ -24,7 +24,7 @@ func (f *fixture) startWith(r siding.CallRequest) siding.CallStart {
 	require.NoError(f, err)
 	cases := 0
 	for _, is := range []bool{
-		out.Call != 0, out.Answer != nil, !out.BusyUntil.IsZero(),
+		out.Call != 0, out.Answer != nil, !out.BusyUntil.IsZero(), out.Held,
 	} {
 		if is {
 			cases++
