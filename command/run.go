@@ -47,8 +47,9 @@ func (h *Handler) run(ctx context.Context, d *siding.Delivery) run {
 	group(cmd)
 	terminate := cmd.Cancel
 	cmd.Cancel = func() error {
-		stopped.Store(true)
-		return terminate()
+		err := terminate()
+		stopped.Store(err == nil)
+		return err
 	}
 
 	var r run

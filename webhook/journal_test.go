@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -194,6 +195,29 @@ func TestWhatMayHaveBeenReceivedIsUnknown(t *testing.T) {
 			handle(t, c)
 			require.Len(t, r.requests(), 2)
 		})
+	}
+}
+
+// To net/http a request with an idempotency key is one that it may send again by itself, when a connection that it has used
+// before breaks. The journal would know of one request, and the receiver of two.
+func TestARequestOnAConnectionThatBreaksIsSentOnce(t *testing.T) {
+	t.Parallel()
+	for _, header := range []string{"", "X-Idempotency-Key", "X-Other"} {
+		var answered atomic.Bool
+		r := serve(t, func(w http.ResponseWriter, req *http.Request) {
+			if answered.Swap(true) {
+				panic(http.ErrAbortHandler)
+			}
+			says(200, "ok")(w, req)
+		})
+		c := to(r)
+		c.IdempotencyHeader = header
+		h := newHandler(t, c)
+		_, err := h.Handle(t.Context(), delivery("a"))
+		require.NoError(t, err)
+		_, err = h.Handle(t.Context(), delivery("b"))
+		require.Equal(t, siding.CauseNetwork, siding.FailureOf(err).Cause)
+		require.Len(t, r.requests(), 2)
 	}
 }
 

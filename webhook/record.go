@@ -58,6 +58,9 @@ func recordFault(cause siding.Cause, at *int64, format string, args ...any) *sid
 
 // invalidUTF8 gives the offset of the first byte that is not part of valid UTF-8, or -1.
 func invalidUTF8(b []byte) int64 {
+	if utf8.Valid(b) {
+		return -1
+	}
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
 		if r == utf8.RuneError && n == 1 {

@@ -33,6 +33,7 @@ func (h *Handler) newTransport() *http.Transport {
 	t := &http.Transport{
 		DialContext: dialer.DialContext, TLSClientConfig: config, TLSHandshakeTimeout: 15 * time.Second, ForceAttemptHTTP2: true,
 		MaxIdleConns: 128, MaxIdleConnsPerHost: 128, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 256 << 10,
+		DisableCompression: true, // what was received must not count as lost because its reply cannot be unpacked
 	}
 	if h.c.AllowPrivate {
 		t.Proxy = http.ProxyFromEnvironment
