@@ -5,6 +5,8 @@ func groups() []group {
 		{name: "enqueue", cases: enqueueCases()},
 		{name: "lease", cases: leaseCases()},
 		{name: "settle", cases: settleCases()},
+		{name: "gate", cases: gateCases()},
+		{name: "streak", cases: streakCases()},
 		{name: "process", cases: processCases(), apart: true},
 		{name: "clock", cases: clockCases(), apart: true},
 		{name: "journal", cases: journalCases()},
