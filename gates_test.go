@@ -125,6 +125,14 @@ func TestADatedHoldEndsWithItsDate(t *testing.T) {
 	require.True(t, a.At.IsZero(), "and the hold is undated from then on")
 }
 
+func TestAFailureWithoutAScopeHoldsNobodyElse(t *testing.T) {
+	t.Parallel()
+	g := threeGates()
+	f := observe(g, 1, t0, t0, &siding.Failure{Outcome: siding.OutcomeHeld, Cause: siding.CauseTimeout, RetryAfter: time.Minute})
+	require.Equal(t, siding.OutcomeHeld, f.Outcome)
+	require.Equal(t, 8, g.Admit(8, t0).Max)
+}
+
 func TestASuccessFromBeforeTheHoldEndsNothing(t *testing.T) {
 	t.Parallel()
 	g := threeGates()

@@ -165,10 +165,12 @@ func (g *Gate) servesOthers(o Observed) bool {
 // held takes in a fault that is known not to be the message's.
 func (g Gates) held(o Observed, probed []*Gate, now time.Time, rnd float64) *Failure {
 	f := *o.Failure
-	gate := g.Lane
+	var gate *Gate // without a scope only the message itself is to wait
 	switch f.Scope {
 	case ScopeAccount:
 		gate = g.Account
+	case ScopeLane:
+		gate = g.Lane
 	case ScopeRecipe:
 		gate = g.Recipe
 	}
