@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -33,6 +34,21 @@ func faultyWrites() []faultyWrite {
 		r := f.get("a")
 		r.AvailableAt, r.LeasedUntil = time.Time{}, time.Time{}
 		return r
+	}
+	streak := func(f *fixture) any {
+		out := []any{f.gate(f.keys().Recipe)}
+		for i := range 5 {
+			out = append(out, f.get(fmt.Sprintf("%03d", i)))
+		}
+		return out
+	}
+	leaseGated := func(f *fixture) func(bool) error {
+		return func(bool) error {
+			r := f.request(5)
+			r.Gates = f.keys()
+			_, err := f.store.Lease(f.ctx, r)
+			return err
+		}
 	}
 	return []faultyWrite{
 		{"Enqueue", func(f *fixture) func(bool) error {
@@ -172,6 +188,57 @@ func faultyWrites() []faultyWrite {
 				return first([]error{err}, nil, siding.ErrWrongState, repeated)
 			}
 		}, message},
+		{"Settle", func(f *fixture) func(bool) error { // the fifth of a streak, which takes back the others
+			f.numbered(0, 5)
+			ds := f.gated(5).Deliveries
+			for _, d := range ds[:4] {
+				f.alike(d)
+			}
+			return func(repeated bool) error {
+				out, err := f.store.Settle(f.ctx, siding.Settlement{
+					Token: ds[4].Token, Policy: f.policy, Failure: permanent("no such field"), Gates: f.keys(),
+				})
+				if err != nil {
+					return err
+				}
+				return first([]error{out[0].Err}, nil, siding.ErrStaleLease, repeated)
+			}
+		}, streak},
+		{"Settle", func(f *fixture) func(bool) error { // the success that convicts them
+			f.systemic(1)
+			d := f.probe()
+			return func(repeated bool) error {
+				out, err := f.store.Settle(f.ctx, siding.Settlement{Token: d.Token, Policy: f.policy, Gates: f.keys()})
+				if err != nil {
+					return err
+				}
+				return first([]error{out[0].Err}, nil, siding.ErrStaleLease, repeated)
+			}
+		}, streak},
+		{"Lease", func(f *fixture) func(bool) error { // of a probe
+			f.systemic(1)
+			return leaseGated(f)
+		}, streak},
+		{"Lease", func(f *fixture) func(bool) error { // that concludes a hold
+			f.succeeded()
+			f.systemic(0)
+			return leaseGated(f)
+		}, streak},
+		{"Nudge", func(f *fixture) func(bool) error {
+			f.numbered(0, 5)
+			f.through(f.gated(1).Deliveries[0], heldFor(siding.ScopeRecipe, siding.CauseConfiguration, "odd"))
+			return func(bool) error { return f.store.Nudge(f.ctx, f.keys()) }
+		}, streak},
+		{"Resume", func(f *fixture) func(bool) error {
+			f.systemic(0)
+			return func(repeated bool) error {
+				return first([]error{f.store.Resume(f.ctx, f.keys().Recipe, true)}, nil, siding.ErrNotFound, repeated)
+			}
+		}, streak},
+		{"HoldGate", func(f *fixture) func(bool) error {
+			f.numbered(0, 5)
+			return func(bool) error { return f.store.HoldGate(f.ctx, f.keys().Recipe, "why", "me") }
+		}, func(f *fixture) any { return f.holdOf(f.keys().Recipe) != nil }},
 		{"Reap", func(f *fixture) func(bool) error {
 			next := f.survivor()
 			f.start(ask(f.leased("a"), 1))
@@ -217,7 +284,9 @@ func failAt(f *fixture, w faultyWrite, point string) {
 }
 
 // guarded tells whether the same write, done a second time, finds that there is nothing left to do.
-func guarded(op string) bool { return op != "Lease" && op != "StartCall" && op != "BeginInput" }
+func guarded(op string) bool {
+	return op != "Lease" && op != "StartCall" && op != "BeginInput" && op != "Nudge"
+}
 
 // later gives how many generations there are of the few whose numbers follow this one.
 func (f *fixture) later(id siding.InputID) (n int) {

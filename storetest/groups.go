@@ -19,6 +19,8 @@ func groups() []group {
 		{name: "operator", cases: operatorCases()},
 		{name: "overview", cases: overviewCases(), apart: true},
 		{name: "race", cases: raceCases()},
+		{name: "race of gates", cases: gateRaceCases()},
+		{name: "race of suspects", cases: aloneRaceCases(), apart: true},
 		{name: "fault", cases: faultCases()},
 	}
 }

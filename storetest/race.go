@@ -322,13 +322,13 @@ func raceCases() []testCase {
 				require.Len(f, f.stateIs(id, siding.StateReady).History, 1)
 			}
 		}},
-		{"with everything at once, every message ends once", storm},
+		{"with everything at once, every message ends once", func(f *fixture) { storm(f, siding.GateKeys{}) }},
 	}
 }
 
 // storm has workers of two processes work a queue with chance outcomes, while others redrive, extend, look and send
-// messages.
-func storm(f *fixture) {
+// messages. Where gates are in the way, some nudge and resume them.
+func storm(f *fixture, keys siding.GateKeys) {
 	const messages = 60
 	for i := range messages / 2 {
 		f.enqueue(msg(fmt.Sprint(i)))
@@ -347,13 +347,13 @@ func storm(f *fixture) {
 		for range 40 {
 			f.clock.Advance(3 * time.Second)
 			r := f.request(3)
-			r.Duration = 20 * time.Second
+			r.Duration, r.Gates, r.Rand = 20*time.Second, keys, rnd.Float64()
 			l, err := s.Lease(f.ctx, r)
 			if err != nil {
 				return struct{}{}, err
 			}
 			for _, d := range l.Deliveries {
-				one := siding.Settlement{Token: d.Token, Policy: f.policy}
+				one := siding.Settlement{Token: d.Token, Policy: f.policy, Gates: keys}
 				switch rnd.IntN(6) {
 				case 0:
 					one.Failure = transient("no")
@@ -381,6 +381,9 @@ func storm(f *fixture) {
 			if _, err := s.Redrive(f.ctx, f.queue, fmt.Sprint(rnd.IntN(messages))); err != nil {
 				return struct{}{}, err
 			}
+			if err := meddle(f, s, keys, rnd); err != nil {
+				return struct{}{}, err
+			}
 		}
 		return struct{}{}, nil
 	})
@@ -390,4 +393,24 @@ func storm(f *fixture) {
 	for id, n := range done {
 		require.Equal(f, 1, n, id)
 	}
+}
+
+// meddle does to a gate what operators and starting runs do.
+func meddle(f *fixture, s siding.Store, keys siding.GateKeys, rnd *rand.Rand) error {
+	all := keys.All()
+	if len(all) == 0 {
+		return nil
+	}
+	k := all[rnd.IntN(len(all))]
+	switch rnd.IntN(12) {
+	case 0:
+		return s.Nudge(f.ctx, keys)
+	case 1:
+		return s.HoldGate(f.ctx, k, "why", "me")
+	case 2, 3:
+		if err := s.Resume(f.ctx, k, rnd.IntN(2) == 0); !errors.Is(err, siding.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
