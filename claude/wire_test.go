@@ -116,7 +116,8 @@ func TestEveryGoodAnswerFitsWhatIsSent(t *testing.T) {
 	t.Parallel()
 	s := sim(t)
 	rapid.Check(t, func(t *rapid.T) {
-		text := mustJSON(drawSchema(t, 3))
+		schema := drawSchema(t, 3)
+		text := mustJSON(schema)
 		whole, err := CompileSchema([]byte(text))
 		require.NoError(t, err, text)
 		wire, err := whole.wireSchema()
@@ -127,7 +128,7 @@ func TestEveryGoodAnswerFitsWhatIsSent(t *testing.T) {
 		require.NoError(t, err, "%s", wire)
 		require.Equal(t, string(wire), string(twice), "what is taken is sent as it is")
 		for range 5 {
-			v := drawValue(t, 3)
+			v := drawFor(t, schema)
 			if whole.check(v) == nil {
 				require.NoError(t, again.check(v), "%s\n%s\n%s", text, wire, mustJSON(v))
 			}
@@ -225,6 +226,41 @@ func drawSchema(t *rapid.T, depth int) any {
 	}
 	maybe("description", func() any { return "words" })
 	return m
+}
+
+// drawFor draws a value that mostly fits a schema.
+func drawFor(t *rapid.T, schema any) any {
+	m, ok := schema.(map[string]any)
+	if !ok || rapid.IntRange(0, 9).Draw(t, "astray") == 0 {
+		return drawValue(t, 2)
+	}
+	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
+		if list, ok := m[key].([]any); ok {
+			return drawFor(t, rapid.SampledFrom(list).Draw(t, key))
+		}
+	}
+	switch {
+	case m["properties"] != nil:
+		out := map[string]any{}
+		for _, name := range propertyNames {
+			if rapid.Bool().Draw(t, name) {
+				out[name] = drawFor(t, m["properties"].(map[string]any)[name])
+			}
+		}
+		return out
+	case m["items"] != nil:
+		list := []any{}
+		if m["prefixItems"] != nil {
+			list = append(list, "first")
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "n") {
+			list = append(list, drawFor(t, m["items"]))
+		}
+		return list
+	case m["additionalProperties"] != nil:
+		return map[string]any{"a": drawFor(t, m["additionalProperties"])}
+	}
+	return drawValue(t, 0)
 }
 
 func drawValue(t *rapid.T, depth int) any {
