@@ -119,10 +119,10 @@ func (h *Handler) build(p prompt, limit int64) request {
 	switch {
 	case h.output == nil:
 	case h.c.Output.Via == ViaTool:
-		w.Tools = []wireTool{{Name: toolName, Description: toolDescription, InputSchema: h.output.raw}}
+		w.Tools = []wireTool{{Name: toolName, Description: toolDescription, InputSchema: h.wire}}
 		w.ToolChoice = &wireToolChoice{Type: "tool", Name: toolName, DisableParallel: true}
 	default:
-		w.OutputConfig = &wireOutput{Format: wireFormat{Type: "json_schema", Schema: h.output.raw}}
+		w.OutputConfig = &wireOutput{Format: wireFormat{Type: "json_schema", Schema: h.wire}}
 	}
 	r.body = encode(w)
 	r.hash = sha256.Sum256(r.body)

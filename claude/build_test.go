@@ -107,7 +107,7 @@ func TestTheDigestKnowsWhatCounts(t *testing.T) {
 	for name, f := range map[string]func(*Config){
 		"model": func(c *Config) { c.Model = "claude-sonnet-5" }, "max tokens": func(c *Config) { c.MaxTokens++ }, "system": func(c *Config) { c.System = "x" },
 		"prompt": func(c *Config) { c.Prompt += " " }, "images": func(c *Config) { c.Images = Images{Fields: []string{"/i"}, Root: root} },
-		"schema": func(c *Config) { c.Output.Schema = []byte(`{"type":"object"}`) }, "via": func(c *Config) { c.Output.Via = ViaTool },
+		"schema": func(c *Config) { c.Output.Schema = []byte(`{"type":"array"}`) }, "via": func(c *Config) { c.Output.Via = ViaTool },
 		"stop": func(c *Config) { c.StopSequences = []string{"x"} }, "input": func(c *Config) { c.InputSchema = []byte(`{}`) },
 		"no schema": func(c *Config) { c.Output = Output{} },
 	} {

@@ -78,7 +78,9 @@ const (
 
 // Output is what the answer must be.
 type Output struct {
-	// Schema is a JSON Schema; nil: the answer is plain text.
+	// Schema is a JSON Schema; nil: the answer is plain text. Every answer is checked against all of it. What structured
+	// output does not support of it is sent as part of the descriptions; a schema that contains itself, or whose objects do
+	// not say what they have, is an error with [ViaSchema].
 	Schema []byte
 	// Via is how the service is told the schema; empty: [ViaSchema].
 	Via string

@@ -144,7 +144,7 @@ func TestAChangedSchemaJudgesTheAnswersThatAreThere(t *testing.T) {
 	require.Nil(t, f)
 
 	c := h.c
-	c.Output.Schema, c.MaxTokens = []byte(`{"type":"object","required":["title"]}`), 2048
+	c.Output.Schema, c.MaxTokens = []byte(`{"type":"object","required":["title"],"additionalProperties":true}`), 2048
 	wider := newHandler(t, c)
 	judgement, body, ok, err := wider.Rejudge(t.Context(), delivery("a", dunes).Message, j.all())
 	require.NoError(t, err)

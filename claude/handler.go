@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -17,8 +18,9 @@ type Handler struct {
 	c           Config
 	limits      Limits
 	template    *template.Template
-	input       *Schema // nil: any record
-	output      *Schema // nil: plain text
+	input       *Schema         // nil: any record
+	output      *Schema         // nil: plain text
+	wire        json.RawMessage // the output schema as it is sent; nil: none
 	imageFields [][]string
 	rules       rules
 	digest      string
@@ -79,6 +81,15 @@ func (h *Handler) completeOutput() error {
 	}
 	if h.c.Output.Via == ViaTool && !h.output.object {
 		return errors.New(`output.schema: with via: tool its root must have "type": "object"`)
+	}
+	switch {
+	case h.output == nil:
+	case h.c.Output.Via == ViaTool:
+		h.wire = h.output.raw
+	default:
+		if h.wire, err = h.output.wireSchema(); err != nil {
+			return fmt.Errorf("output.schema: %w", err)
+		}
 	}
 	return nil
 }

@@ -29,9 +29,7 @@ func (h *Handler) estimateOf(p prompt) estimate {
 	e := estimate{likely: 50, high: 50, most: overheadTokens}
 	e.text(h.c.System)
 	e.text(p.text)
-	if h.output != nil {
-		e.text(string(h.output.raw))
-	}
+	e.text(string(h.wire))
 	for _, turn := range p.paused {
 		e.text(string(turn))
 	}

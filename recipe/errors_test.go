@@ -19,6 +19,7 @@ func TestEveryFaultHasItsPlaceAndSaysWhatToDo(t *testing.T) {
 	put(t, dir, "odd.json", `{"type":"objekt"}`)
 	put(t, dir, "remote.json", `{"$ref":"https://example.com/x.json"}`)
 	put(t, dir, "relative.json", `{"type":"array","items":{"$ref":"record.schema.json"}}`)
+	put(t, dir, "ring.json", `{"$ref":"#/$defs/n","$defs":{"n":{"type":"array","items":{"$ref":"#/$defs/n"}}}}`)
 	put(t, dir, "huge.json", strings.Repeat(" ", 1<<20)+"{}")
 	with := func(more string) string { return small + more }
 	change := func(from, to string) string { return strings.Replace(small, from, to, 1) }
@@ -105,6 +106,7 @@ func TestEveryFaultHasItsPlaceAndSaysWhatToDo(t *testing.T) {
 		"an odd schema":      {with("  output: {schema: odd.json}\n"), "r.yaml:7:20: claude.output.schema: "},
 		"a remote schema":    {with("input: {schema: remote.json}\n"), "r.yaml:7:17: input.schema: "},
 		"a relative schema":  {with("input: {schema: relative.json}\n"), `relative.json: the schema refers to "record.schema.json": references outside the document are not followed`},
+		"a schema in a ring": {with("  output: {schema: ring.json}\n"), `ring.json: at "/$defs/n/items/$ref": structured output takes no schema that contains itself`},
 		"a huge schema":      {with("input: {schema: huge.json}\n"), "has more than 1048576 bytes"},
 		"no images folder":   {with("  images: {fields: [/a], root: none}\n"), "r.yaml:7:32: claude.images.root: "},
 		"images without it":  {with("  images: {fields: [/a]}\n"), "claude.images.root: it is missing"},

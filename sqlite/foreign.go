@@ -44,7 +44,7 @@ func (t *tx) takeForeign(c *claim) error {
 		return err
 	}
 	for _, id := range due {
-		if _, err := t.give(c, foreignOne, id); err != nil {
+		if _, _, err := t.give(c, foreignOne, id); err != nil {
 			return err
 		}
 	}
@@ -60,4 +60,4 @@ func (t *tx) takeForeign(c *claim) error {
 	return nil
 }
 
-const foreignOne = leaseColumns + " FROM messages m LEFT JOIN bodies b ON b.message = m.id WHERE m.id = ? AND m.state = 'ready'"
+const foreignOne = shortColumns + " FROM messages m LEFT JOIN bodies b ON b.message = m.id WHERE m.id = ? AND m.state = 'ready'"

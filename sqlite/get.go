@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/siding-dev/siding"
@@ -24,7 +25,10 @@ func (r *row) shown() stored {
 
 // bodyOf fills in the body of a message.
 func bodyOf(c *conn, m *stored) error {
-	_, err := c.one(func(r *row) { r.body(0, &m.Message) }, "SELECT "+bodyColumns+" FROM bodies b WHERE b.message = ?", m.id)
+	found, err := c.one(func(r *row) { r.body(0, &m.Message) }, "SELECT "+bodyColumns+" FROM bodies b WHERE b.message = ?", m.id)
+	if err == nil && !found {
+		err = errors.New("the row of its body is missing")
+	}
 	return err
 }
 

@@ -34,6 +34,7 @@ type claim struct {
 	scope tallyScope
 	until time.Time
 	out   siding.Leased
+	aside int // how many were set aside instead of being given
 }
 
 func (t *tx) lease(r siding.LeaseRequest) (siding.Leased, error) {
@@ -114,13 +115,11 @@ const (
 	dueAtPriority = ` AND m.priority = ? AND m.available_at <= ? ORDER BY m.available_at, m.id LIMIT ?`
 )
 
-const leaseColumns = "SELECT " + messageColumns + ", " + bodyColumns
-
 var (
 	topOf      = "SELECT m.priority, m.available_at" + readyOf + topPriority
 	topOfInput = "SELECT m.priority, m.available_at" + readyOfInput + topPriority
-	dueOf      = leaseColumns + withBody(readyOf) + dueAtPriority
-	dueOfInput = leaseColumns + withBody(readyOfInput) + dueAtPriority
+	dueOf      = shortColumns + withBody(readyOf) + dueAtPriority
+	dueOfInput = shortColumns + withBody(readyOfInput) + dueAtPriority
 )
 
 func withBody(from string) string {
@@ -138,7 +137,7 @@ func (c *claim) pick(queue, input string) (string, int64) {
 // take gives up to n due messages to the claim: untried ones, or those that have failed before. A message is marked as
 // leased at once, so that nothing is given twice.
 func (t *tx) take(c *claim, tried, n int) (taken int, err error) {
-	for below := int64(math.MaxInt64); taken < n; {
+	for below := int64(math.MaxInt64); taken < n && c.aside < sweepMost; {
 		priority, at, found, err := t.top(c, tried, below)
 		if err != nil || !found {
 			return taken, err
@@ -149,11 +148,14 @@ func (t *tx) take(c *claim, tried, n int) (taken int, err error) {
 		}
 		// The same priority is looked at again: what cannot be given has been set aside, and the next ones move up.
 		query, of := c.pick(dueOf, dueOfInput)
-		got, err := t.give(c, query, of, tried, priority, t.now, n-taken)
+		seen, given, err := t.give(c, query, of, tried, priority, t.now, n-taken)
 		if err != nil {
 			return taken, err
 		}
-		taken += got
+		taken += given
+		if seen == 0 {
+			below = priority
+		}
 	}
 	return taken, nil
 }

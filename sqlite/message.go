@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -138,6 +139,9 @@ const bodyWidth = 5
 
 // body fills in what stands in the row of the body.
 func (r *row) body(i int, m *siding.Message) {
+	if r.null(i) && r.err == nil {
+		r.err = errors.New("the row of its body is missing")
+	}
 	m.ContentType = r.str(i)
 	if m.ContentType == "" {
 		m.ContentType = defaultContentType

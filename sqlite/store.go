@@ -109,8 +109,8 @@ func (s *Store) openWriter(ctx context.Context, exists bool) (err error) {
 	timeout := fmt.Sprintf("_busy_timeout=%d", busyTimeout.Milliseconds())
 	// The WAL is copied back in large pieces, and cut after it has grown: both cost little that way.
 	name := dsn(s.path, timeout, "_journal_mode=WAL", "_synchronous=FULL", "_txlock=immediate", "_dqs=0",
-		"_pragma=wal_autocheckpoint(4000)", "_pragma=journal_size_limit(67108864)", "_pragma=cache_size(-65536)")
-	s.readDSN = dsn(s.path, timeout, "_query_only=1", "_dqs=0", "_pragma=cache_size(-16384)")
+		"_pragma=wal_autocheckpoint(4000)", "_pragma=journal_size_limit(67108864)", "_pragma=cache_size(-24576)")
+	s.readDSN = dsn(s.path, timeout, "_query_only=1", "_dqs=0", "_pragma=cache_size(-4096)")
 	if s.writer, err = dial(name); err != nil {
 		return explain(s.path, err)
 	}
