@@ -39,6 +39,7 @@ func CheckInvariants(ctx context.Context, store siding.Store, queue string, p si
 		c.count(r)
 	}
 	c.stats(ctx, store, queue)
+	c.gates(ctx, store)
 	return errors.Join(c.found...)
 }
 
@@ -61,6 +62,7 @@ func (c *checker) record(r *siding.Record) {
 	}
 	c.state(r, rule)
 	c.budgets(r, rule)
+	c.apart(r, rule)
 	c.history(r, rule)
 	c.calls(r, rule)
 	c.texts(r, rule)
@@ -107,6 +109,21 @@ func (c *checker) budgets(r *siding.Record, rule ruler) {
 	}
 }
 
+// apart: what has to be alone has a reason for it, and is out of its trials when they are over.
+func (c *checker) apart(r *siding.Record, rule ruler) {
+	undone := r.State == siding.StateReady || r.State == siding.StateLeased
+	rule(r.SoloCrashes >= 0 && (r.SoloCrashes == 0 || r.Suspect), "has %d solo crashes, and is no suspect", r.SoloCrashes)
+	rule(!undone || r.SoloCrashes < siding.MaxSoloCrashes, "goes on after solo crash %d", r.SoloCrashes)
+	rule(r.Reason != siding.ReasonCrash || r.SoloCrashes >= siding.MaxSoloCrashes, "was set aside after solo crash %d", r.SoloCrashes)
+	rule(r.State != siding.StateDone || !r.Suspect && !r.Alone, "is done, and to be alone")
+	rule(r.State != siding.StateDead || !r.Alone, "is dead, and has a trial to come")
+	rule(!r.Alone || r.Waits == c.policy.MaxWaits, "has its last trial after wait %d of %d", r.Waits, c.policy.MaxWaits)
+	for _, h := range r.History {
+		rule(h.Outcome != siding.OutcomeHeld || !r.HeldAt.IsZero() || h.StartedAt.Before(resetAt(r)), "was held in delivery %d, and never", h.Number)
+	}
+	rule(r.LastError == nil || r.LastError.Outcome != siding.OutcomeHeld || !r.HeldAt.IsZero(), "was last held, and never")
+}
+
 // history: every delivery that has ended is recorded once or counted as forgotten, and the counters say what the history
 // says.
 func (c *checker) history(r *siding.Record, rule ruler) {
@@ -127,6 +144,7 @@ func (c *checker) history(r *siding.Record, rule ruler) {
 		rule(!h.StartedAt.IsZero() && !h.EndedAt.Before(h.StartedAt), "delivery %d ended before it began", h.Number)
 		rule(slices.Contains(siding.Outcomes(), h.Outcome), "delivery %d has the outcome %q", h.Number, h.Outcome)
 		rule((h.Error == nil) == (h.Outcome == siding.OutcomeDone), "delivery %d is %s with error %v", h.Number, h.Outcome, h.Error)
+		rule(h.Error == nil || h.Error.Outcome == h.Outcome, "delivery %d is %s, and its error %v", h.Number, h.Outcome, h.Error)
 	}
 	if r.Forgotten > 0 {
 		return // what the counters should be cannot be told any more
