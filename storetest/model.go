@@ -3,8 +3,6 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 	"time"
 
@@ -24,7 +22,7 @@ func runModel(t *testing.T, h Harness) {
 	t.Helper()
 	g := newGround(t, h)
 	f := &fixture{T: t, ground: g, ctx: context.Background(), policy: siding.DefaultPolicy()}
-	f.policy.Backoff.Jitter = 0
+	f.policy.Backoff.Jitter, f.policy.MaxWaits = 0, 2
 	keeper := memory.Open(memory.Options{Clock: g.clock.Now})
 	ref := &reference{Store: keeper.Another(), keeper: keeper}
 	runs, failed := 0, false
@@ -36,15 +34,21 @@ func runModel(t *testing.T, h Harness) {
 		defer func() { failed = failed || rt.Failed() }()
 		m := &model{
 			T: rt, ctx: f.ctx, f: f, ref: ref, queue: fmt.Sprint("run", runs),
-			inputs: map[string]siding.InputID{}, bodies: map[string]int{},
+			bodies: map[string]int{}, numbers: map[string]int64{},
+		}
+		m.keys = siding.GateKeys{
+			Account: siding.GateKey{Scope: siding.ScopeAccount, Name: m.queue}, Lane: siding.GateKey{Scope: siding.ScopeLane, Name: m.queue},
+			Recipe: siding.GateKey{Scope: siding.ScopeRecipe, Name: m.queue},
 		}
 		m.sutBase, m.refBase = m.now(g.store), m.now(m.ref)
 		rt.Repeat(map[string]func(*rapid.T){
 			"":        func(*rapid.T) { m.compare() },
 			"enqueue": m.enqueue, "lease": m.lease, "settle": m.settle, "extend": m.extend, "start call": m.startCall,
 			"end call": m.endCall, "redrive": m.redrive, "discard": m.discard, "time": m.time, "jump": m.jump, "crash": m.crash,
+			"fail alike": m.failAlike, "nudge": m.nudge, "hold": m.hold, "resume": m.resume,
 		})
 		m.compareQueue()
+		m.letGo()
 	})
 	require.NoError(t, CheckInvariants(f.ctx, g.store, "", f.policy))
 	g.leave(t)
@@ -60,12 +64,13 @@ type model struct {
 	f                *fixture
 	ref              *reference
 	queue            string
+	keys             siding.GateKeys
 	sutBase, refBase time.Time // each store's time at the beginning of the run
 
-	inputs map[string]siding.InputID // in ref: an input for each message alone, so that it can be leased by name
-	bodies map[string]int            // how many bodies each message has had
-	leases []pair[*siding.Delivery]
-	calls  []pair[siding.CallID]
+	bodies  map[string]int   // how many bodies each message has had
+	numbers map[string]int64 // of the messages that were leased, in ref
+	leases  []pair[*siding.Delivery]
+	calls   []pair[siding.CallID]
 }
 
 // reference is the process that has the store in memory open now. The keeper is one that never dies, for the inputs.
@@ -77,7 +82,7 @@ type reference struct {
 // pair is the same thing in both stores.
 type pair[T any] struct{ sut, ref T }
 
-var modelIDs = []string{"a", "b", "c", "d"}
+var modelIDs = []string{"a", "b", "c", "d", "e", "f", "g"}
 
 func (m *model) now(s siding.Store) time.Time {
 	now, err := s.Now(m.ctx)
@@ -108,6 +113,12 @@ func (m *model) enqueue(*rapid.T) {
 	o := siding.EnqueueOptions{
 		Supersede: rapid.Bool().Draw(m.T, "supersede"), RedriveDead: rapid.Bool().Draw(m.T, "redrive dead"),
 	}
+	m.enqueueBoth(n, o)
+}
+
+// enqueueBoth enqueues a message in both stores; its times are the wall clock's.
+func (m *model) enqueueBoth(n siding.NewMessage, o siding.EnqueueOptions) {
+	now := m.f.clock.Now()
 	// NotBefore and ExpiresAt are times of the store's clock, and the two stores' may differ by now.
 	shifted := func(base time.Time) siding.NewMessage {
 		c := n
@@ -120,100 +131,14 @@ func (m *model) enqueue(*rapid.T) {
 	}
 	got, err := m.f.store.Enqueue(m.ctx, m.queue, o, shifted(m.now(m.f.store)))
 	require.NoError(m, err)
-	o.Input, err = m.ref.keeper.BeginInput(m.ctx, m.queue, id)
-	require.NoError(m, err)
 	want, err := m.ref.Enqueue(m.ctx, m.queue, o, shifted(m.now(m.ref)))
 	require.NoError(m, err)
 	require.Equal(m, want[0].Status, got[0].Status)
 	require.Equal(m, outcome(want[0].Err), outcome(got[0].Err))
 	require.Equal(m, want[0].ID, got[0].ID)
-	if want[0].Err == nil {
-		m.inputs[id] = o.Input
-	}
 	if want[0].Err != nil || want[0].Status == siding.EnqueueDiscarded {
-		m.bodies[id]++ // what was refused is not enqueued again as if it were known
+		m.bodies[n.ID]++ // what was refused is not enqueued again as if it were known
 	}
-}
-
-func (m *model) lease(*rapid.T) {
-	r := siding.LeaseRequest{
-		Queue: m.queue, Worker: "w", Duration: 10 * time.Second, Policy: m.f.policy,
-		Max:        rapid.IntRange(0, 3).Draw(m.T, "max"),
-		MaxRetries: rapid.IntRange(-1, 2).Draw(m.T, "max retries"),
-	}
-	take := r
-	take.Max = 0
-	before, err := m.ref.Lease(m.ctx, take) // takes back what has run out, as the store under test does first
-	require.NoError(m, err)
-	got, err := m.f.store.Lease(m.ctx, r)
-	require.NoError(m, err)
-	m.checkChoice(r, before.Now, ids(got.Deliveries))
-	after := before
-	for _, d := range got.Deliveries {
-		one := r
-		one.Max, one.MaxRetries, one.Input = 1, -1, m.inputs[d.ID]
-		l, err := m.ref.Lease(m.ctx, one)
-		require.NoError(m, err)
-		require.Equal(m, []string{d.ID}, ids(l.Deliveries), "the store under test leased what cannot be leased")
-		m.leases = append(m.leases, pair[*siding.Delivery]{d, l.Deliveries[0]})
-		require.Equal(m, l.Deliveries[0].Number, d.Number)
-		require.Equal(m, string(l.Deliveries[0].Body), string(d.Body))
-	}
-	if len(got.Deliveries) > 0 {
-		after, err = m.ref.Lease(m.ctx, take)
-		require.NoError(m, err)
-	}
-	require.Equal(m, after.InFlight, got.InFlight)
-	require.Equal(m, after.NextAt.IsZero(), got.NextAt.IsZero())
-	if after.NextAt.After(after.Now) {
-		m.sameTime(after.NextAt, got.NextAt, "NextAt")
-	} else {
-		require.False(m, got.NextAt.After(got.Now), "more could have been given")
-	}
-}
-
-// checkChoice checks which messages were leased, of those that could have been.
-func (m *model) checkChoice(r siding.LeaseRequest, now time.Time, got []string) {
-	priorities := map[string]int{} // of the untried messages that are left
-	var untried, failed, retries int
-	for l, err := range m.ref.List(m.ctx, siding.Selection{Queue: m.queue, States: []siding.State{siding.StateReady}}) {
-		require.NoError(m, err)
-		leased := slices.Contains(got, l.ID)
-		switch {
-		case l.AvailableAt.After(now):
-			require.False(m, leased, "%s was leased before its time", l.ID)
-		case l.Attempt > 0:
-			failed++
-			if leased {
-				retries++
-			}
-		default:
-			untried++
-			priorities[l.ID] = int(l.Priority)
-		}
-	}
-	require.LessOrEqual(m, len(got), r.Max)
-	least := min(r.Max, untried+failed)
-	if r.MaxRetries >= 0 && untried > 0 {
-		least = min(r.Max, untried+min(failed, r.MaxRetries))
-	}
-	require.GreaterOrEqual(m, len(got), least, "too few were leased of %d untried and %d retries", untried, failed)
-	taken := len(got) - retries
-	if r.MaxRetries >= 0 && taken < untried {
-		require.LessOrEqual(m, retries, r.MaxRetries, "retries crowd out untried messages")
-	}
-	highest := slices.Collect(maps.Values(priorities))
-	var leased []int
-	for _, id := range got {
-		if p, untried := priorities[id]; untried {
-			leased = append(leased, p)
-		}
-	}
-	for _, list := range [][]int{highest, leased} {
-		slices.Sort(list)
-		slices.Reverse(list)
-	}
-	require.True(m, slices.Equal(highest[:taken], leased), "untried messages go by priority: %v of %v", leased, highest)
 }
 
 // delivery gives any delivery there has been, its lease current or not.
@@ -229,24 +154,15 @@ func (m *model) delivery() pair[*siding.Delivery] {
 func (m *model) settle(*rapid.T) {
 	d := m.delivery()
 	one := siding.Settlement{Policy: m.f.policy, Digest: rapid.SampledFrom([]string{"d1", "d2"}).Draw(m.T, "digest")}
-	switch rapid.IntRange(0, 8).Draw(m.T, "outcome") {
-	case 0, 1:
+	one.Gates = m.gateKeys()
+	one.NoCall = rapid.IntRange(0, 5).Draw(m.T, "no call") == 5
+	one.Failure = m.failure()
+	if one.Failure == nil {
 		one.Result = []byte("result")
-	case 2, 3:
-		one.Failure = transient("no")
-	case 4:
-		one.Failure = permanent("never")
-	case 5:
-		one.Failure = gray("perhaps")
-	case 6:
-		one.Failure = interrupted(siding.CauseShutdown)
-	case 7:
-		one.Failure = &siding.Failure{Outcome: siding.OutcomeHeld, Cause: siding.CauseRateLimited, WaitCounts: true, RetryAfter: 3 * time.Second}
-	case 8:
-		one.Failure = &siding.Failure{Outcome: siding.OutcomePermanent, Cause: siding.CauseUnknown, Reason: siding.ReasonUnknownCall}
 	}
 	sut, ref := one, one
 	sut.Token, ref.Token = d.sut.Token, d.ref.Token
+	sut.Failure = m.shifted(ref.Failure)
 	for _, c := range m.toJudge(d.ref.ID, one.Failure == nil) {
 		j := siding.Judgement{Accepted: rapid.Bool().Draw(m.T, "accepts"), Digest: one.Digest, Cause: siding.CauseSchemaMismatch}
 		j.Call = c.sut
@@ -254,17 +170,86 @@ func (m *model) settle(*rapid.T) {
 		j.Call = c.ref
 		ref.Judged = append(ref.Judged, j)
 	}
-	got, err := m.f.store.Settle(m.ctx, sut)
+	m.settleBoth([]siding.Settlement{sut}, []siding.Settlement{ref})
+}
+
+// settleBoth settles in both stores, each in one batch.
+func (m *model) settleBoth(sut, ref []siding.Settlement) {
+	got, err := m.f.store.Settle(m.ctx, sut...)
 	require.NoError(m, err)
-	want, err := m.ref.Settle(m.ctx, ref)
+	want, err := m.ref.Settle(m.ctx, ref...)
 	require.NoError(m, err)
-	require.Equal(m, outcome(want[0].Err), outcome(got[0].Err))
-	g, w := got[0].Decision, want[0].Decision
-	if w.State == siding.StateReady {
-		m.sameTime(w.AvailableAt, g.AvailableAt, "AvailableAt")
+	require.Len(m, got, len(want))
+	for i := range want {
+		require.Equal(m, outcome(want[i].Err), outcome(got[i].Err))
+		g, w := got[i].Decision, want[i].Decision
+		if w.State == siding.StateReady {
+			m.sameTime(w.AvailableAt, g.AvailableAt, "AvailableAt")
+		}
+		g.AvailableAt, w.AvailableAt = time.Time{}, time.Time{}
+		require.Equal(m, w, g)
+		require.Equal(m, m.shifted(want[i].Failure), got[i].Failure)
 	}
-	g.AvailableAt, w.AvailableAt = time.Time{}, time.Time{}
-	require.Equal(m, w, g)
+}
+
+// failure gives how a delivery ends by chance; nil: done.
+func (m *model) failure() *siding.Failure {
+	now := m.now(m.ref)
+	switch rapid.IntRange(0, 11).Draw(m.T, "outcome") {
+	case 2, 3:
+		return transient("no")
+	case 4:
+		return permanent("never")
+	case 5:
+		return gray("perhaps")
+	case 6:
+		return interrupted(siding.CauseShutdown)
+	case 7:
+		return &siding.Failure{Outcome: siding.OutcomeHeld, Cause: siding.CauseHandlerError, WaitCounts: true, RetryAfter: 3 * time.Second}
+	case 8:
+		return &siding.Failure{Outcome: siding.OutcomePermanent, Cause: siding.CauseUnknown, Reason: siding.ReasonUnknownCall}
+	case 9:
+		return throttled(time.Duration(rapid.IntRange(0, 1).Draw(m.T, "after")) * 31 * time.Second)
+	case 10:
+		scope := rapid.SampledFrom([]siding.Scope{siding.ScopeAccount, siding.ScopeLane, siding.ScopeRecipe}).Draw(m.T, "scope")
+		return heldFor(scope, siding.CauseAccount, "no credit")
+	case 11:
+		failure := heldFor(siding.ScopeAccount, siding.CauseAccount, "the limit is reached")
+		failure.Until = now.Add(time.Hour + 400*time.Millisecond) // by the reference's clock
+		return failure
+	}
+	return nil
+}
+
+// shifted gives a failure whose date is by the clock of the store under test.
+func (m *model) shifted(f *siding.Failure) *siding.Failure {
+	if f == nil || f.Until.IsZero() {
+		return f
+	}
+	c := *f
+	c.Until = c.Until.Add(m.sutBase.Sub(m.refBase))
+	return &c
+}
+
+// failAlike fails a delivery of every message that can be had, all for one reason and in one batch.
+func (m *model) failAlike(*rapid.T) {
+	for _, id := range modelIDs {
+		if rapid.Bool().Draw(m.T, "another body") {
+			m.bodies[id]++
+			m.enqueueBoth(siding.NewMessage{ID: id, Body: fmt.Append(nil, id, m.bodies[id])}, siding.EnqueueOptions{Supersede: true})
+		}
+	}
+	m.leaseWith(siding.LeaseRequest{Max: len(modelIDs), MaxRetries: -1, Gates: m.gateKeys()})
+	failure := rapid.SampledFrom([]*siding.Failure{permanent("alike"), permanent("alike"), gray("alike"), transient("down")}).Draw(m.T, "failure")
+	var sut, ref []siding.Settlement
+	for _, d := range m.leases[max(0, len(m.leases)-len(modelIDs)):] {
+		one := siding.Settlement{Policy: m.f.policy, Gates: m.keys, Failure: failure}
+		one.Token = d.sut.Token
+		sut = append(sut, one)
+		one.Token = d.ref.Token
+		ref = append(ref, one)
+	}
+	m.settleBoth(sut, ref)
 }
 
 // toJudge gives the answers to a message that a settlement judges: all that nobody has judged, where it is done, and else

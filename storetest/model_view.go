@@ -15,6 +15,7 @@ func (m *model) sameTime(ref, sut time.Time, what string) {
 
 // compare asks for the same of every message in both stores.
 func (m *model) compare() {
+	m.compareGates()
 	for _, id := range modelIDs {
 		got, gotErr := m.f.store.Get(m.ctx, m.queue, id)
 		want, wantErr := m.ref.Get(m.ctx, m.queue, id)
@@ -59,8 +60,10 @@ func (m *model) view(r *siding.Record) (siding.Record, []time.Time) {
 	if v.State == siding.StateLeased {
 		at(&v.LeasedUntil)
 	}
-	if !v.ExpiresAt.IsZero() {
-		at(&v.ExpiresAt)
+	for _, t := range []*time.Time{&v.ExpiresAt, &v.HeldAt} {
+		if !t.IsZero() {
+			at(t)
+		}
 	}
 	v.LastError = worded(v.LastError)
 	v.History, v.Revisions, v.Calls = nil, nil, nil
