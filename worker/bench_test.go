@@ -37,6 +37,8 @@ func (c *counter) Settle(_ context.Context, all ...siding.Settlement) ([]siding.
 	return out, nil
 }
 
+func (c *counter) Nudge(context.Context, siding.GateKeys) error { return nil }
+
 func (c *counter) Reap(context.Context) (int, error) { return 0, nil }
 
 // What the worker itself costs a message, beside the store and the handler.

@@ -47,7 +47,9 @@ type Config struct {
 	// Policy says how often a message is tried and how long it rests. The zero value means [siding.DefaultPolicy].
 	Policy siding.Policy
 	// Concurrency is how many calls of the handler run at once: the worker's slots. 0 means 8; 1 to 100,000. A slot is
-	// taken from the lease of a message until its settlement is durable.
+	// taken from the lease of a message until its settlement is durable. Where a lane is watched it is the most: fewer run
+	// in the beginning, after a rest, and where the service refuses more. Where the handler tells of the service's limits
+	// ([siding.Result]), calls are spaced to keep them.
 	Concurrency int
 	// Lease is how long a message is claimed at a time. 0 means 60 s; 1 s to 12 h. It is extended when a third has
 	// passed, for as long as the handler runs; so it bounds not the work, but how long a message of a worker that
@@ -58,6 +60,16 @@ type Config struct {
 	Poll time.Duration
 	// Input restricts the work to the members of an input. 0 means the whole queue.
 	Input siding.InputID
+	// Gates name what is at fault together with others: the account, the lane and the recipe of this work. The store keeps
+	// their state for all workers, and lets nothing through where the fault is not the messages'; see [siding.Gate]. A gate
+	// without a name is not watched, and the zero value watches none: then a held message waits while others go on, and a
+	// fault that does not pass by itself ends Run with a [*HeldError].
+	Gates siding.GateKeys
+	// Wait says how long to wait for a hold that is in the way of everything, from when the worker first meets it. Run then
+	// returns a [*HeldError], at the earliest when nothing is in flight. 0 or less means not to wait; a hold whose date is
+	// out of reach is not waited for, and while a message is about to find out whether the fault has ended, the wait goes
+	// on. It must be quick and must not call the worker. nil means to wait for ever.
+	Wait func(siding.Hold) time.Duration
 	// Drain ends [Worker.Run] when nothing of the queue (or input) is left to do: no message is ready, none waits for a
 	// later time, and none is leased by anybody. false means to go on until stopped.
 	Drain bool
@@ -126,6 +138,14 @@ func (c Config) withDefaults() (Config, error) {
 	span("Grace", c.Grace, 0, maxSpan)
 	span("SettleTimeout", c.SettleTimeout, time.Millisecond, maxSpan)
 	span("GiveUp", c.GiveUp, 0, maxSpan)
+	for _, one := range []struct {
+		key   siding.GateKey
+		scope siding.Scope
+	}{{c.Gates.Account, siding.ScopeAccount}, {c.Gates.Lane, siding.ScopeLane}, {c.Gates.Recipe, siding.ScopeRecipe}} {
+		if one.key.Name != "" && one.key.Scope != one.scope {
+			wrong("Gates: the key %q stands where one of the scope %s belongs", siding.Scrub(one.key.String(), 256), one.scope)
+		}
+	}
 	if err := c.Policy.Validate(); err != nil {
 		wrong("Policy: %w", err)
 	}

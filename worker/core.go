@@ -30,11 +30,14 @@ type core struct {
 	lastSeq int64
 	lastID  int64
 	retries int // how many jobs have failed before
+	solo    int // how many are to be alone in the process
 
 	lease  leasing
 	settle settling
 	extend extending
-	rest   resting
+	gate   gating
+	window window
+	pace   pacing
 	stop   stopping
 
 	reaping  bool
@@ -48,7 +51,7 @@ type core struct {
 func newCore(cfg Config, seed uint64) *core {
 	return &core{
 		cfg: cfg, rng: rand.New(rand.NewPCG(seed, 0x51d1)), armed: forever,
-		jobs: map[int64]*job{}, calls: map[int64]*call{},
+		jobs: map[int64]*job{}, calls: map[int64]*call{}, window: newWindow(cfg), gate: gating{nudged: !cfg.anyWatched()},
 		stop: stopping{graceUntil: forever, abandonAt: forever, settleBy: forever},
 	}
 }
@@ -70,6 +73,7 @@ func (c *core) step(at time.Duration, all ...news) []command {
 	c.stopStep()
 	c.extendStep()
 	c.settleStep()
+	c.nudgeStep()
 	c.leaseStep()
 	c.reapStep()
 	if c.finishStep() {
@@ -82,6 +86,8 @@ func (c *core) step(at time.Duration, all ...news) []command {
 func (c *core) take(n news) {
 	switch n := n.(type) {
 	case newsTime:
+	case newsNudged:
+		c.onNudged(n)
 	case newsLeased:
 		c.onLeased(n)
 	case newsEnded:
@@ -108,7 +114,7 @@ func (c *core) tell(e Event)   { c.do(cmdNotify{e}) }
 
 // arm asks to be woken at the earliest time at which something will be due.
 func (c *core) arm() {
-	next := min(c.leaseDue(), c.settleDue(), c.extendDue(), c.stopDue())
+	next := min(c.nudgeDue(), c.leaseDue(), c.settleDue(), c.extendDue(), c.stopDue())
 	if !c.reaping && !c.stop.asked {
 		next = min(next, c.reapAt)
 	}
@@ -164,18 +170,18 @@ func (c *core) failed(f *fault, op string, err error) time.Duration {
 	return after(c.now, d)
 }
 
-func (c *core) addJob(d *siding.Delivery, probe bool, leasedAt time.Duration) *job {
+func (c *core) addJob(d *siding.Delivery, leasedAt time.Duration) *job {
 	c.lastSeq++
 	j := &job{
-		seq: c.lastSeq, delivery: d, token: d.Token, retry: d.Attempt > 0, probe: probe,
+		seq: c.lastSeq, delivery: d, token: d.Token, retry: d.Attempt > 0,
 		leasedUntil: after(leasedAt, c.cfg.Lease), extendAt: after(leasedAt, c.cfg.Lease/3),
 	}
 	c.jobs[j.seq] = j
 	if j.retry {
 		c.retries++
 	}
-	if j.probe {
-		c.rest.probes++
+	if d.Solo {
+		c.solo++
 	}
 	c.extend.at = min(c.extend.at, j.extendAt)
 	return j
@@ -187,8 +193,8 @@ func (c *core) dropJob(j *job) {
 	if j.retry {
 		c.retries--
 	}
-	if j.probe {
-		c.rest.probes--
+	if j.delivery.Solo {
+		c.solo--
 	}
 	if len(c.jobs) == 0 && c.cfg.Drain {
 		c.leaseSoon() // it may have been the last

@@ -4,7 +4,8 @@ import "github.com/siding-dev/siding"
 
 // start hands deliveries over to the handler, as the call's next.
 func (c *core) start(k *call, jobs []*job) {
-	k.jobs = jobs
+	k.jobs, k.number = jobs, c.pace.start(c.now)
+	k.served = false
 	c.calls[k.id] = k
 	deliveries := make([]*siding.Delivery, len(jobs))
 	for i, j := range jobs {
@@ -27,6 +28,9 @@ func (c *core) onEnded(n newsEnded) {
 	var results []siding.Result
 	for i, j := range jobs {
 		j.call = nil
+		if cancelled == nil {
+			c.learn(j, k, n.items[i].result, n.items[i].says(n.failure))
+		}
 		if item := n.items[i]; item.settled {
 			c.end(j, cancelled, item.result, item.failure)
 		} else {
@@ -54,7 +58,7 @@ func (c *core) next(k *call) {
 		switch {
 		case j.lost:
 			c.settleWith(j, siding.Result{}, interrupted(siding.ErrLeaseLost))
-		case c.stop.asked || c.rest.until > c.now:
+		case c.stop.asked || c.gate.rest != nil || c.gate.blocked:
 			c.giveBack(j)
 		default:
 			c.start(k, []*job{j})
@@ -80,7 +84,6 @@ func (c *core) end(j *job, cancelled error, r siding.Result, f *siding.Failure) 
 		g.Cause = siding.CauseUnknown
 		f = &g
 	}
-	c.restSees(j, f)
 	c.settleWith(j, r, f)
 }
 

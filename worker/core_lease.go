@@ -29,17 +29,32 @@ func (c *core) slots() int { return c.cfg.Concurrency * c.cfg.BatchSize }
 
 // room is how many messages may be leased now: no more than can be handed over at once.
 func (c *core) room() int {
-	free := (c.cfg.Concurrency - len(c.calls)) * c.cfg.BatchSize
-	return max(0, c.rest.limit(min(free, c.slots()-len(c.jobs))))
+	if c.full() {
+		return 0
+	}
+	free := c.window.room(c.cfg.Concurrency-len(c.calls), c.inFlight)
+	return min(c.pace.room(c.now, free)*c.cfg.BatchSize, c.slots()-len(c.jobs))
+}
+
+// full tells whether something has to end before more may begin, however long that takes.
+func (c *core) full() bool {
+	return c.solo > 0 || len(c.jobs) >= c.slots() || c.window.room(c.cfg.Concurrency-len(c.calls), c.inFlight) <= 0
 }
 
 // leaseDue is when the next request is due; forever while something else has to happen first.
 func (c *core) leaseDue() time.Duration {
 	// While an outcome cannot be written, work that may have been paid for would only pile up.
-	if c.lease.busy || c.stop.asked || c.settle.fault.n > 0 || c.room() == 0 {
+	if c.lease.busy || c.stop.asked || c.settle.fault.n > 0 || !c.gate.nudged {
 		return forever
 	}
-	return max(c.lease.at, c.lease.retryAt, c.rest.until)
+	// A rest that the store does not know yet would not keep it from giving more.
+	if c.gate.rest != nil && (c.settle.sent != nil || len(c.settle.waiting) > 0) {
+		return forever
+	}
+	if c.full() {
+		return forever
+	}
+	return max(c.lease.at, c.lease.retryAt, c.pace.due(c.now))
 }
 
 func (c *core) leaseStep() {
@@ -48,9 +63,11 @@ func (c *core) leaseStep() {
 	}
 	l := &c.lease
 	l.busy, l.outdated, l.sentAt, l.asked = true, false, c.now, c.room()
+	c.gate.late = false
 	c.do(cmdLease{siding.LeaseRequest{
 		Queue: c.cfg.Queue, Worker: c.cfg.Name, Max: l.asked, MaxRetries: c.maxRetries(), Duration: c.cfg.Lease,
 		Input: c.cfg.Input, Policy: c.cfg.Policy, Rand: c.rng.Float64(),
+		Gates: c.cfg.Gates,
 	}})
 }
 
@@ -76,15 +93,16 @@ func (c *core) onLeased(n newsLeased) {
 	l.fault = fault{}
 	got := n.leased.Deliveries
 	l.at = c.nextLease(n.leased)
+	c.gatesSee(n.leased)
 	var ready []*job
 	for i, d := range got {
-		j := c.addJob(d, c.rest.probing, l.sentAt)
+		j := c.addJob(d, l.sentAt)
 		if j.retry {
 			l.untried = 0
 		} else {
 			l.untried++
 		}
-		if c.stop.asked || c.rest.until > c.now || i >= l.asked {
+		if c.stop.asked || c.gate.late || i >= l.asked {
 			c.giveBack(j)
 			continue
 		}
@@ -104,7 +122,11 @@ func (c *core) nextLease(a siding.Leased) time.Duration {
 	got := len(a.Deliveries)
 	wait := a.NextAt.Sub(a.Now)
 	switch {
-	case c.lease.outdated, got > 0 && got >= c.lease.asked, got > 0 && !a.NextAt.IsZero() && wait <= 0:
+	case c.lease.outdated:
+		return c.now
+	case len(a.Blocked) > 0:
+		return after(c.now, c.blockedWait(a))
+	case got > 0 && got >= c.lease.asked, got > 0 && !a.NextAt.IsZero() && wait <= 0:
 		return c.now
 	case !a.NextAt.IsZero() && wait > 0:
 		return after(c.now, min(wait, c.cfg.Poll))
@@ -122,6 +144,10 @@ func (c *core) look(a siding.Leased) {
 		c.drained = true
 		return
 	}
+	if len(a.Blocked) > 0 && !c.lease.outdated {
+		c.giveUpWaiting(a)
+		return
+	}
 	if !c.idle && !c.stop.asked {
 		c.idle = true
 		e := Idle{}
@@ -132,13 +158,13 @@ func (c *core) look(a siding.Leased) {
 	}
 }
 
-// giveBack returns a message that was leased and not handed over: at no cost.
+// giveBack returns a message that was leased and not handed over: at no cost, and a suspect stays one.
 func (c *core) giveBack(j *job) {
-	if why := c.rest.why; why != nil {
-		c.settleWith(j, siding.Result{}, withheld(why))
-		return
+	f := interrupted(siding.ErrShutdown)
+	if why := c.gate.rest; why != nil && !c.stop.asked {
+		f.Err = fmt.Errorf("not tried: %w", why)
 	}
-	c.settleWith(j, siding.Result{}, interrupted(siding.ErrShutdown))
+	c.settleWith(j, siding.Result{}, f)
 }
 
 // interrupted is the failure of a delivery that did not end by itself, for the cause with which it was cancelled.
@@ -148,12 +174,4 @@ func interrupted(cause error) *siding.Failure {
 		f.Cause = siding.CauseLeaseLost
 	}
 	return f
-}
-
-// withheld is the outcome of a message that was not handed over because the fault of another is not the messages'.
-func withheld(why *siding.Failure) *siding.Failure {
-	f := *why
-	f.WaitCounts, f.NoCall, f.FaultOffset, f.Status, f.RequestID = false, true, nil, 0, ""
-	f.Err = fmt.Errorf("not tried: %w", why)
-	return &f
 }

@@ -30,6 +30,10 @@ func (c *core) settleWith(j *job, r siding.Result, f *siding.Failure) {
 	j.call = nil
 	j.outcome = &siding.Settlement{
 		Token: j.token, Failure: f, Digest: c.cfg.Digest, Judged: r.Judged, Policy: c.cfg.Policy, Rand: c.rng.Float64(),
+		Gates: c.cfg.Gates, NoCall: r.NoCall,
+	}
+	if f != nil && f.Outcome == siding.OutcomeHeld {
+		j.outcome.NoCall = alone(f) // whatever reaches further than its message is for the gates
 	}
 	if f == nil {
 		j.outcome.Result = r.Body
@@ -90,9 +94,9 @@ func (c *core) onSettled(n newsSettled) {
 		switch {
 		case err == nil:
 			taken++
-			c.tell(Settled{j.delivery, n.settled[i].Decision, j.outcome.Failure})
-			if n.settled[i].Decision.State == siding.StateReady {
-				c.leaseSoon() // to learn when it comes due
+			c.tell(Settled{j.delivery, n.settled[i].Decision, n.settled[i].Failure})
+			if n.settled[i].Decision.State == siding.StateReady || c.gate.blocked || j.delivery.Solo {
+				c.leaseSoon() // to learn when it comes due, or whether it has opened a gate
 			}
 			c.dropJob(j)
 		case errors.Is(err, siding.ErrStaleLease), errors.Is(err, siding.ErrNotFound), errors.Is(err, siding.ErrWrongState):

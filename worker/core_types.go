@@ -11,6 +11,7 @@ type news any
 
 type (
 	newsTime   struct{} // the armed time has come
+	newsNudged struct{ err error }
 	newsLeased struct {
 		leased siding.Leased
 		err    error
@@ -45,11 +46,20 @@ type itemEnd struct {
 	failure *siding.Failure // when settled: nil for done
 }
 
-// command is what the core wants done; one of the types below. At most one cmdLease, cmdExtend, cmdSettle and cmdReap is
+// says gives what the delivery came to, where the call as a whole came to f.
+func (i itemEnd) says(f *siding.Failure) *siding.Failure {
+	if i.settled {
+		return i.failure
+	}
+	return f
+}
+
+// command is what the core wants done; one of the types below. At most one cmdNudge, cmdLease, cmdExtend, cmdSettle and cmdReap is
 // under way at a time; each is answered by its news.
 type command any
 
 type (
+	cmdNudge struct{ keys siding.GateKeys }
 	cmdLease struct{ request siding.LeaseRequest }
 	cmdStart struct {
 		call       int64
@@ -76,7 +86,6 @@ type job struct {
 	delivery *siding.Delivery
 	token    siding.LeaseToken
 	retry    bool // it has failed before
-	probe    bool // it is the one that wakes the others after a rest
 	call     *call
 	lost     bool // the lease is lost, or so it seems
 
@@ -92,6 +101,8 @@ type job struct {
 // call is one call of the handler.
 type call struct {
 	id        int64
+	number    int64 // in the order in which calls of the service began: the latest
+	served    bool  // it has been seen that the service works
 	jobs      []*job
 	rest      []*job // of a batch: each is to be handed over again alone, one after the other
 	cancelled error

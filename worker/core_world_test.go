@@ -10,6 +10,14 @@ import (
 	"github.com/siding-dev/siding"
 )
 
+var everything = siding.GateKeys{
+	Account: siding.GateKey{Scope: siding.ScopeAccount, Name: "a"},
+	Lane:    siding.GateKey{Scope: siding.ScopeLane, Name: "l"},
+	Recipe:  siding.GateKey{Scope: siding.ScopeRecipe, Name: "r"},
+}
+
+func waitNone(siding.Hold) time.Duration { return 0 }
+
 var errOdd = errors.New("something odd")
 
 // world carries out a core's commands in a made-up way, drawn by rapid, and checks every command on the way.
@@ -21,6 +29,8 @@ type world struct {
 	holds bool // some failures end the run
 
 	timer    time.Duration
+	nudge    bool
+	nudged   bool
 	lease    *cmdLease
 	extend   *cmdExtend
 	settle   *cmdSettle
@@ -32,6 +42,7 @@ type world struct {
 	order    []int64                   // of running
 	open     map[siding.LeaseToken]int // leased and not settled: how often it was handed over
 	closed   map[siding.LeaseToken]bool
+	alone    map[siding.LeaseToken]bool
 	tokens   int64
 	extended map[siding.LeaseToken]time.Duration // when last
 	faults   map[string]time.Duration            // of an operation, when last
@@ -46,18 +57,21 @@ func newWorld(t *rapid.T, ends bool) *world {
 		Concurrency: rapid.IntRange(1, 9).Draw(t, "concurrency"),
 		Drain:       rapid.Bool().Draw(t, "drain"),
 		Lease:       rapid.SampledFrom([]time.Duration{time.Second, 7 * time.Second, time.Minute}).Draw(t, "lease"),
+		Gates:       rapid.SampledFrom([]siding.GateKeys{{}, everything}).Draw(t, "gates"),
+		Wait:        rapid.SampledFrom([]func(siding.Hold) time.Duration{nil, waitNone}).Draw(t, "wait"),
 		GiveUp:      rapid.SampledFrom([]time.Duration{0, 0, 20 * time.Second}).Draw(t, "giveup"),
 	}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !ends {
-		cfg.GiveUp = 0
+		cfg.GiveUp, cfg.Wait = 0, nil
 	}
 	cfg.BatchSize = rapid.SampledFrom([]int{1, 1, 4}).Draw(t, "batch")
 	return &world{
 		t: t, cfg: cfg, holds: ends, core: newCore(cfg, 1), timer: forever,
 		running: map[int64]cmdStart{}, open: map[siding.LeaseToken]int{}, closed: map[siding.LeaseToken]bool{},
+		alone:    map[siding.LeaseToken]bool{},
 		extended: map[siding.LeaseToken]time.Duration{}, faults: map[string]time.Duration{},
 	}
 }
@@ -74,7 +88,7 @@ func (w *world) step(all ...news) {
 		return
 	}
 	// Never stuck: something is under way, or a time is armed.
-	if w.timer == forever && w.lease == nil && w.settle == nil && w.extend == nil && len(w.running) == 0 {
+	if w.timer == forever && !w.nudge && w.lease == nil && w.settle == nil && w.extend == nil && len(w.running) == 0 {
 		w.t.Fatalf("nothing is under way and nothing is armed")
 	}
 	if w.timer <= w.now {
@@ -84,7 +98,19 @@ func (w *world) step(all ...news) {
 
 func (w *world) check(cmd command, last bool) {
 	switch cmd := cmd.(type) {
+	case cmdNudge:
+		if w.nudge || w.nudged || cmd.keys != w.cfg.Gates {
+			w.t.Fatal("nudges twice, or something else")
+		}
+		w.notAfterFault("nudge")
+		w.nudge = true
 	case cmdLease:
+		if !w.nudged && w.cfg.Gates != (siding.GateKeys{}) {
+			w.t.Fatal("leases before the nudge")
+		}
+		if w.solo() {
+			w.t.Fatal("leases beside one that is to be alone")
+		}
 		if w.lease != nil {
 			w.t.Fatal("two requests at once")
 		}
@@ -171,6 +197,25 @@ func (w *world) storeError(label string) error {
 	return rapid.SampledFrom([]error{nil, nil, nil, nil, nil, siding.ErrDiskFull, errOdd}).Draw(w.t, label)
 }
 
+func (w *world) solo() bool {
+	for token := range w.open {
+		if w.alone[token] {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) answerNudge() {
+	w.nudge = false
+	err := w.storeError("nudge error")
+	if err != nil {
+		w.faults["nudge"] = w.now
+	}
+	w.nudged = err == nil
+	w.step(newsNudged{err})
+}
+
 func (w *world) answerLease() {
 	request := w.lease.request
 	w.lease = nil
@@ -181,11 +226,29 @@ func (w *world) answerLease() {
 	}
 	now := time.Unix(1000, 0).Add(w.now)
 	n := rapid.IntRange(0, request.Max).Draw(w.t, "given")
+	blocked := len(w.cfg.Gates.All()) > 0 && rapid.IntRange(0, 2).Draw(w.t, "blocked") == 0
+	if blocked {
+		n = min(n, 1)
+	}
 	leased := siding.Leased{Now: now, InFlight: len(w.open) + n}
+	if blocked {
+		leased.Blocked = []siding.Gate{rapid.SampledFrom([]siding.Gate{
+			{Key: everything.Lane, Throttle: siding.Throttle{Until: now.Add(time.Minute)}},
+			{Key: everything.Account, Hold: &siding.Hold{Kind: siding.HoldFault, Cause: siding.CauseCredentials}},
+			{Key: everything.Account, Hold: &siding.Hold{Kind: siding.HoldFault, Until: now.Add(time.Hour)}},
+			{Key: everything.Lane, Hold: &siding.Hold{Kind: siding.HoldOutage, NextProbe: now.Add(time.Second)}},
+			{Key: everything.Recipe, Hold: &siding.Hold{Kind: siding.HoldSystemic, NextProbe: now}, Probe: &siding.Probe{}},
+		}).Draw(w.t, "gate")}
+		if d := rapid.SampledFrom([]time.Duration{0, -1, 1, time.Second, 1<<62 - 1}).Draw(w.t, "retry at"); d != 0 {
+			leased.RetryAt = now.Add(d)
+		}
+	}
 	for range n {
 		w.tokens++
 		d := &siding.Delivery{Token: siding.LeaseToken{Message: w.tokens, Nonce: 1}}
 		d.ID = fmt.Sprint("m", w.tokens)
+		d.Solo = n == 1 && len(w.open) == 0 && rapid.IntRange(0, 4).Draw(w.t, "solo") == 0
+		w.alone[d.Token] = d.Solo
 		d.Attempt = rapid.IntRange(0, 2).Draw(w.t, "attempt")
 		leased.Deliveries = append(leased.Deliveries, d)
 		w.open[d.Token] = 0
@@ -220,6 +283,14 @@ func (w *world) endCall() {
 	cmd := w.running[id]
 	delete(w.running, id)
 	end := newsEnded{call: id, items: make([]itemEnd, len(cmd.deliveries)), failure: w.failure("call")}
+	if limits := rapid.IntRange(0, 3).Draw(w.t, "limits"); limits > 0 {
+		l := siding.RateLimit{
+			Limit:     rapid.SampledFrom([]int64{-1, 0, 1, 60, 3000, 1<<63 - 1}).Draw(w.t, "limit"),
+			Remaining: rapid.SampledFrom([]int64{-5, 0, 1, 7, 1<<63 - 1}).Draw(w.t, "remaining"),
+		}
+		all := []siding.RateLimits{{Requests: l}, {InputTokens: l}, {Requests: l, OutputTokens: l}}
+		end.items[0].result.Limits = &all[limits-1]
+	}
 	if w.cfg.BatchSize > 1 {
 		for i := range end.items {
 			if rapid.Bool().Draw(w.t, "settled itself") {
@@ -310,6 +381,7 @@ func (w *world) act() {
 			acts = append(acts, f, f, f)
 		}
 	}
+	add(w.nudge, w.answerNudge)
 	add(w.lease != nil, w.answerLease)
 	add(w.settle != nil, w.answerSettle)
 	add(w.extend != nil, w.answerExtend)

@@ -32,13 +32,13 @@ type fix struct {
 func setup(t *testing.T) *fix {
 	store := memory.Open(memory.Options{})
 	t.Cleanup(func() { _ = store.Close() })
-	return &fix{t, store, &gate{Queue: store}}
+	return &fix{t, store, &gate{Store: store}}
 }
 
 // gate is the way to a store, on which a test may lie in wait: before sees each operation on its way there and may
 // refuse it, reply sees it on its way back and may lose the answer.
 type gate struct {
-	siding.Queue
+	worker.Store
 
 	mu            sync.Mutex
 	before, reply func(op string) error
@@ -81,25 +81,25 @@ func through[T any](g *gate, op string, do func() (T, error)) (T, error) {
 }
 
 func (g *gate) Lease(ctx context.Context, r siding.LeaseRequest) (siding.Leased, error) {
-	return through(g, "Lease", func() (siding.Leased, error) { return g.Queue.Lease(ctx, r) })
+	return through(g, "Lease", func() (siding.Leased, error) { return g.Store.Lease(ctx, r) })
 }
 
 func (g *gate) Extend(ctx context.Context, d time.Duration, tokens ...siding.LeaseToken) ([]error, error) {
-	return through(g, "Extend", func() ([]error, error) { return g.Queue.Extend(ctx, d, tokens...) })
+	return through(g, "Extend", func() ([]error, error) { return g.Store.Extend(ctx, d, tokens...) })
 }
 
 func (g *gate) Settle(ctx context.Context, s ...siding.Settlement) ([]siding.Settled, error) {
-	return through(g, "Settle", func() ([]siding.Settled, error) { return g.Queue.Settle(ctx, s...) })
+	return through(g, "Settle", func() ([]siding.Settled, error) { return g.Store.Settle(ctx, s...) })
 }
 
 func (g *gate) Reap(ctx context.Context) (int, error) {
-	return through(g, "Reap", func() (int, error) { return g.Queue.Reap(ctx) })
+	return through(g, "Reap", func() (int, error) { return g.Store.Reap(ctx) })
 }
 
 // reopen goes on with the same data in another process.
 func (f *fix) reopen() {
 	f.store = f.store.Another()
-	f.gate = &gate{Queue: f.store}
+	f.gate = &gate{Store: f.store}
 }
 
 func (f *fix) put(ids ...string) {
@@ -143,6 +143,13 @@ func (f *fix) sound() {
 		require.NoError(f, err)
 		require.Fail(f, "a rule is broken", "%+v", v)
 	}
+}
+
+// watched are the gates of the tests' work.
+var watched = siding.GateKeys{
+	Account: siding.GateKey{Scope: siding.ScopeAccount, Name: "service/0123abcd"},
+	Lane:    siding.GateKey{Scope: siding.ScopeLane, Name: "service/model@0123abcd"},
+	Recipe:  siding.GateKey{Scope: siding.ScopeRecipe, Name: queue + "@d1"},
 }
 
 // worker gives a worker on the queue that drains it, unless cfg says something else.

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/siding-dev/siding"
@@ -17,7 +16,7 @@ type Started struct{ Delivery *siding.Delivery }
 type Settled struct {
 	Delivery *siding.Delivery
 	Decision siding.Decision // where the message went
-	Failure  *siding.Failure // nil: done
+	Failure  *siding.Failure // as it counted, which may be other than what the handler said; nil: done
 }
 
 // Lost: the message is leased by somebody else, or has been settled or taken away; what this delivery came to does not
@@ -28,16 +27,18 @@ type Lost struct {
 	Unsure bool
 }
 
-// Throttled: the service asked for a rest; no message is leased for so long.
+// Throttled: the lane rests, because the service has too much to do; no message is leased for so long.
 type Throttled struct {
 	For     time.Duration
-	Failure *siding.Failure
+	Failure *siding.Failure // that made it rest; nil when it was another worker's
 }
 
-// Resumed: the first message after a rest went well, and the others follow.
+// Resumed: nothing is in the way any more, after Throttled or Held.
 type Resumed struct{}
 
-// Held: a fault that is not the messages' has stopped the worker; Run returns the error when what is in flight has ended.
+// Held: holds are in the way, and no message is leased but for those that find out whether they have ended. It is told
+// when the holds change. Run returns the error once they have been waited for long enough ([Config.Wait]) and what is in
+// flight has ended.
 type Held struct{ Err *HeldError }
 
 // Idle: nothing is in flight, and the store has nothing to give now. It is told once, until something is leased again.
@@ -47,7 +48,7 @@ type Idle struct {
 
 // StoreFault: the store could not do what the worker asked; it will be asked again.
 type StoreFault struct {
-	Op    string // lease, extend, settle or reap
+	Op    string // nudge, lease, extend, settle or reap
 	Err   error
 	Again time.Duration // until it is asked again; 0: it is not
 }
@@ -72,29 +73,3 @@ func (StoreFault) event() {}
 func (Reaped) event()     {}
 func (Stopping) event()   {}
 func (Abandoned) event()  {}
-
-// HeldError ends a run because of a fault that is not the messages': the account, the model, the configuration. Nothing
-// is lost and nothing was charged; run again when the fault is mended.
-type HeldError struct {
-	// Failure is the first that told of the fault: its Scope, Cause and Lane, and Until where the service named an end.
-	Failure *siding.Failure
-}
-
-// Error tells the scope, the cause, the text, and until when where that is known.
-func (e *HeldError) Error() string {
-	where := string(e.Failure.Scope)
-	if e.Failure.Lane != "" {
-		where = e.Failure.Lane
-	}
-	if where == "" {
-		where = "work"
-	}
-	until := ""
-	if !e.Failure.Until.IsZero() {
-		until = " until " + e.Failure.Until.UTC().Format(time.RFC3339)
-	}
-	return fmt.Sprintf("%s held%s (%s): %s", siding.Scrub(where, 256), until, siding.Scrub(string(e.Failure.Cause), 64), e.Failure.Error())
-}
-
-// Unwrap gives the failure.
-func (e *HeldError) Unwrap() error { return e.Failure }

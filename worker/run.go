@@ -97,6 +97,10 @@ func (r *run) pending(first news) []news {
 
 func (r *run) execute(cmd command) {
 	switch cmd := cmd.(type) {
+	case cmdNudge:
+		r.ask(storeTimeout, func(ctx context.Context) news {
+			return newsNudged{r.store.Nudge(ctx, cmd.keys)}
+		})
 	case cmdLease:
 		r.ask(storeTimeout, func(ctx context.Context) news {
 			leased, err := r.store.Lease(ctx, cmd.request)

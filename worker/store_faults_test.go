@@ -210,7 +210,7 @@ func TestAMessageThatTheStoreNeverTakesDoesNotStopTheOthers(t *testing.T) {
 
 // picky refuses a certain result, and when it is thorough any failure too.
 type picky struct {
-	siding.Queue
+	worker.Store
 	thorough bool
 }
 
@@ -221,7 +221,7 @@ func (p *picky) Settle(ctx context.Context, all ...siding.Settlement) ([]siding.
 			out[i].Err = errors.New("does not like it")
 			continue
 		}
-		one, err := p.Queue.Settle(ctx, s)
+		one, err := p.Store.Settle(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -260,7 +260,7 @@ func TestAStoreThatHangsDoesNotHangTheStop(t *testing.T) {
 
 // hanging does not answer one operation before its context ends.
 type hanging struct {
-	siding.Queue
+	worker.Store
 	op string
 }
 
@@ -269,7 +269,7 @@ func (h *hanging) Lease(ctx context.Context, r siding.LeaseRequest) (siding.Leas
 		<-ctx.Done()
 		return siding.Leased{}, ctx.Err()
 	}
-	return h.Queue.Lease(ctx, r)
+	return h.Store.Lease(ctx, r)
 }
 
 func (h *hanging) Settle(ctx context.Context, s ...siding.Settlement) ([]siding.Settled, error) {
@@ -277,5 +277,5 @@ func (h *hanging) Settle(ctx context.Context, s ...siding.Settlement) ([]siding.
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return h.Queue.Settle(ctx, s...)
+	return h.Store.Settle(ctx, s...)
 }

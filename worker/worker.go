@@ -16,6 +16,8 @@ import (
 // Store is what a worker needs of a store.
 type Store interface {
 	siding.Queue
+	// Nudge is called once, before the first lease, where [Config.Gates] names any gate; see [siding.Gatekeeper].
+	Nudge(ctx context.Context, keys siding.GateKeys) error
 }
 
 // Worker hands the messages of a queue to a handler. Its methods may be called by several goroutines.
@@ -74,7 +76,7 @@ func defaultName() string {
 //
 //   - nil when the queue is drained, or when a worker without Drain was stopped;
 //   - [siding.ErrShutdown] when a worker with Drain was stopped before it had drained the queue;
-//   - a [*HeldError] when a fault that is not the messages' has stopped the work;
+//   - a [*HeldError] when a fault that is not the messages' is in the way, and has been waited for long enough ([Config.Wait]);
 //   - otherwise what the store said, when it is closed or has failed for longer than [Config.GiveUp].
 //
 // An error that mentions outcomes which could not be written wraps the above; those messages are delivered again.

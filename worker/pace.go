@@ -1,0 +1,221 @@
+package worker
+
+import (
+	"math"
+	"time"
+
+	"github.com/siding-dev/siding"
+)
+
+// pacing spaces the calls so that the service need not refuse any: for each limit that its answers tell of, a token
+// bucket as the service has it. Nothing is limited before the first answer that names a limit.
+type pacing struct {
+	limits [3]bucket // requests, input tokens, output tokens
+	begun  int64     // calls begun
+
+	// A refusal although there seemed to be room: others share the limit. The own share of the rate is what it was left
+	// with, and grows again by a hundredth a second.
+	left  float64       // share of the rate after the latest refusal; 0: there was none
+	cutAt time.Duration // when that was
+	own   float64       // calls that the share allows now
+	ownAt time.Duration
+}
+
+const (
+	period     = 60.0 // seconds; what the limits are per
+	together   = 0.01 // seconds; calls that come due within are begun together, so that not each costs a write
+	shareCut   = 0.8
+	shareLeast = 0.05
+	shareGrows = 0.01 // a second
+	costEvery  = 8    // calls from one estimate of their cost to the next
+)
+
+// start notes that a call begins, and gives its number.
+func (p *pacing) start(now time.Duration) int64 {
+	p.begun++
+	for i := range p.limits {
+		if b := &p.limits[i]; b.limit > 0 {
+			b.refill(now)
+			b.level -= b.price(i)
+		}
+	}
+	p.refillOwn(now)
+	p.own--
+	return p.begun
+}
+
+// answered takes in the limits that came with the answer to a call that began at a time with a number.
+func (p *pacing) answered(now, began time.Duration, number int64, told *siding.RateLimits) {
+	if told == nil {
+		return
+	}
+	for i, l := range []siding.RateLimit{told.Requests, told.InputTokens, told.OutputTokens} {
+		if l.Limit > 0 {
+			p.limits[i].correct(now, began, number, p.begun, l, i)
+		}
+	}
+}
+
+// refused takes in that the service had no room for a call although the limits are known; false when none is known. The
+// refusals of calls that began before the latest cut say nothing new.
+func (p *pacing) refused(now, began time.Duration) bool {
+	if math.IsInf(p.rate(), 1) {
+		return false
+	}
+	if p.left == 0 || began >= p.cutAt {
+		p.left = max(p.share(now)*shareCut, shareLeast)
+		p.cutAt, p.own, p.ownAt = now, 0, now
+	}
+	return true
+}
+
+func (p *pacing) share(now time.Duration) float64 {
+	if p.left == 0 {
+		return 1
+	}
+	return min(1, p.left+shareGrows*(now-p.cutAt).Seconds())
+}
+
+// rate is how many calls a second the limits allow in the long run.
+func (p *pacing) rate() float64 {
+	rate := math.Inf(1)
+	for i := range p.limits {
+		if b := &p.limits[i]; b.limit > 0 && b.price(i) > 0 {
+			rate = min(rate, b.rate()/b.price(i))
+		}
+	}
+	return rate
+}
+
+// refillOwn keeps no more than a tenth of a second's worth: what was not used belongs to the others.
+func (p *pacing) refillOwn(now time.Duration) {
+	rate := p.rate() * p.share(now)
+	if math.IsInf(rate, 1) {
+		rate = 0
+	}
+	p.own = min(p.own+rate*(now-p.ownAt).Seconds(), max(1, rate/10))
+	p.ownAt = now
+}
+
+// room is how many calls may begin now, at most n.
+func (p *pacing) room(now time.Duration, n int) int {
+	most := float64(n)
+	for i := range p.limits {
+		if b := &p.limits[i]; b.limit > 0 {
+			b.refill(now)
+			most = min(most, b.room(i))
+		}
+	}
+	if p.share(now) < 1 {
+		p.refillOwn(now)
+		most = min(most, math.Floor(p.own+rounding))
+	}
+	return int(max(most, 0))
+}
+
+// due is when the next call may begin.
+func (p *pacing) due(now time.Duration) time.Duration {
+	wait := 0.0
+	for i := range p.limits {
+		if b := &p.limits[i]; b.limit > 0 {
+			b.refill(now)
+			wait = max(wait, b.wait(i))
+		}
+	}
+	if share := p.share(now); share < 1 {
+		p.refillOwn(now)
+		wait = max(wait, (1-p.own)/(p.rate()*share))
+	}
+	if wait <= 0 {
+		return now
+	}
+	return after(now, time.Duration(math.Ceil(min(wait, 10*period)*1e9)))
+}
+
+// rounding is how far a sum of many small numbers may be off.
+const rounding = 1e-6
+
+// bucket is one limit as its service sees it: it holds so much when full, and is refilled all the time, within a minute.
+type bucket struct {
+	limit float64 // 0: not known
+	level float64
+	at    time.Duration // of the level
+	cost  float64       // of a call, as far as the answers show
+
+	seen struct { // the answer from which the cost is reckoned on
+		number    int64
+		began     time.Duration
+		remaining float64
+	}
+}
+
+func (b *bucket) rate() float64 { return b.limit / period }
+
+// price is what a call takes from limit number i: one request, or its tokens as estimated. Never more than all: a call
+// that is larger has to be tried to be refused.
+func (b *bucket) price(i int) float64 {
+	if i == 0 {
+		return 1
+	}
+	return min(b.cost, b.limit)
+}
+
+func (b *bucket) refill(now time.Duration) {
+	b.level = min(b.level+b.rate()*(now-b.at).Seconds(), b.limit)
+	b.at = now
+}
+
+func (b *bucket) room(i int) float64 {
+	price := b.price(i)
+	if price <= 0 {
+		return math.Inf(1)
+	}
+	return math.Floor(b.level/price + rounding)
+}
+
+func (b *bucket) wait(i int) float64 {
+	price := b.price(i)
+	if price <= 0 {
+		return 0
+	}
+	need := min(max(price, b.rate()*together), b.limit)
+	return (need - b.level) / b.rate()
+}
+
+// correct takes in what an answer says. What remained when the call came, what has been refilled since it began, and
+// what the calls since have taken, gives the level; this holds as well where the service writes what remains when it
+// answers, as long as calls come and go steadily. Less than was thought counts at once, more only by and by.
+func (b *bucket) correct(now, began time.Duration, number, begun int64, told siding.RateLimit, i int) {
+	first := b.limit == 0
+	b.limit = float64(told.Limit)
+	remaining := min(max(float64(told.Remaining), 0), b.limit)
+	b.estimate(first, began, number, remaining)
+	level := remaining + b.rate()*(now-began).Seconds() - float64(begun-number)*b.price(i)
+	level = min(max(level, -b.limit/2), b.limit) // a limit that nobody can believe does not stop the work for long
+	if first {
+		b.level, b.at = level, now
+		return
+	}
+	b.refill(now)
+	if level < b.level {
+		b.level = level
+	} else {
+		b.level += (level - b.level) / 8
+	}
+}
+
+// estimate reckons from two answers what the calls between them have cost. The first answer alone allows a guess: that
+// the bucket was full before.
+func (b *bucket) estimate(first bool, began time.Duration, number int64, remaining float64) {
+	calls := number - b.seen.number
+	switch {
+	case first:
+		b.cost = (b.limit - remaining) / float64(max(number, 1))
+	case calls < costEvery:
+		return
+	case b.seen.remaining < b.limit && remaining < b.limit: // a full bucket does not tell what was refilled
+		used := b.seen.remaining - remaining + b.rate()*(began-b.seen.began).Seconds()
+		b.cost = (b.cost + min(max(used/float64(calls), 0), b.limit)) / 2
+	}
+	b.seen.number, b.seen.began, b.seen.remaining = number, began, remaining
+}
