@@ -50,7 +50,7 @@ func (m *model) nudge(*rapid.T) {
 }
 
 func (m *model) hold(*rapid.T) {
-	if rapid.IntRange(0, 2).Draw(m.T, "really") != 2 {
+	if rapid.IntRange(0, 5).Draw(m.T, "really") != 5 { // it stops everything
 		m.Skip("not now")
 	}
 	k := m.key()
