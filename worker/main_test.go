@@ -223,3 +223,32 @@ func (c *calls) whole() []time.Duration {
 	}
 	return all
 }
+
+// putInto puts n messages into another queue.
+func (f *fix) putInto(queue string, n int) {
+	f.Helper()
+	all := make([]siding.NewMessage, n)
+	for i := range all {
+		all[i] = siding.NewMessage{ID: fmt.Sprint("o", i), Body: []byte(`{}`)}
+	}
+	_, err := f.store.Enqueue(f.Context(), queue, siding.EnqueueOptions{}, all...)
+	require.NoError(f, err)
+}
+
+// drainOf drains another queue.
+func (f *fix) drainOf(queue string, cfg worker.Config) {
+	f.Helper()
+	cfg.Queue, cfg.Drain = queue, true
+	w, err := worker.New(f.store, cfg)
+	require.NoError(f, err)
+	require.NoError(f, w.Run(f.Context()))
+	f.sound()
+}
+
+// counted is a handler that counts its calls, which all go well.
+func counted(c *calls) siding.Handler {
+	return handler(func(_ context.Context, d *siding.Delivery) error {
+		c.add(d)
+		return nil
+	})
+}
