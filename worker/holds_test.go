@@ -72,10 +72,10 @@ func TestAHoldWithADateIsWaitedForWhereThatIsInReach(t *testing.T) {
 		until, wait time.Duration
 		ends        bool
 	}{
-		{20 * time.Hour, 24 * time.Hour, true},
-		{20 * time.Hour, -1, false},
-		{20 * time.Hour, 0, false},
-		{25 * time.Hour, 24 * time.Hour, false},
+		{20 * time.Minute, 24 * time.Minute, true},
+		{20 * time.Minute, -1, false},
+		{20 * time.Minute, 0, false},
+		{25 * time.Minute, 24 * time.Minute, false},
 	} {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
 			t.Parallel()
