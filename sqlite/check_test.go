@@ -29,7 +29,7 @@ func TestCheckFindsEachBrokenRule(t *testing.T) {
 		"state-unknown":          "UPDATE messages SET state = 'lost' WHERE event_id = 'ready'",
 		"row-unreadable":         "UPDATE bodies SET headers = '{' WHERE message = (SELECT id FROM messages WHERE event_id = 'ready')",
 		"counter-impossible":     "UPDATE messages SET interruptions = -1 WHERE event_id = 'ready'",
-		"attempt-mismatch":       "UPDATE messages SET attempt = 0, tried = 0 WHERE event_id = 'dead'",
+		"attempt-mismatch":       "UPDATE messages SET attempt = 0, turn = 0 WHERE event_id = 'dead'",
 		"gray-mismatch":          "UPDATE messages SET gray = 1 WHERE event_id = 'dead'",
 		"history-gap":            "UPDATE deliveries SET number = 7 WHERE message = (SELECT id FROM messages WHERE event_id = 'dead')",
 		"permanent-went-back":    "UPDATE messages SET state = 'ready' WHERE event_id = 'dead'",

@@ -41,7 +41,7 @@ var checkedTables = []checkedTable{
 			"x.state NOT IN ('ready', 'leased', 'done', 'dead', 'discarded')", "x.state"},
 		{"counter-impossible", "a counter is below 0, or counts more than there were deliveries",
 			`min(x.attempt, x.gray, x.waits, x.interruptions, x.redrives, x.deliveries, x.reset_after, x.solo_crashes) < 0
-			OR x.gray > x.attempt OR x.attempt > x.deliveries OR x.reset_after > x.deliveries OR x.tried <> (x.attempt > 0)`, ""},
+			OR x.gray > x.attempt OR x.attempt > x.deliveries OR x.reset_after > x.deliveries OR x.turn <> iif(x.suspect OR x.alone, 2 + x.solo_crashes, x.attempt > 0)`, ""},
 		{"attempt-mismatch", "its attempt is not the number of deliveries that failed through it",
 			historyKept + " AND x.attempt <> (SELECT count(*) " + sinceReset + " AND d.outcome IN ('transient', 'gray', 'permanent'))",
 			"x.attempt"},
@@ -138,9 +138,9 @@ var orphan = checkRule{"orphan", "a row belongs to a message that does not exist
 var sumRules = []checkRule{
 	{"tally-mismatch", "the messages of a queue are not as many as is kept", `
 		WITH counted AS (
-			SELECT m.queue, 0 AS input, m.state, m.tried, ` + standingSQL + `, count(*) AS n FROM messages m GROUP BY 1, 2, 3, 4, 5, 6
+			SELECT m.queue, 0 AS input, m.state, m.attempt > 0 AS tried, ` + standingSQL + `, count(*) AS n FROM messages m GROUP BY 1, 2, 3, 4, 5, 6
 			UNION ALL
-			SELECT m.queue, s.input, m.state, m.tried, ` + standingSQL + `, count(*) FROM members s JOIN messages m ON m.id = s.message
+			SELECT m.queue, s.input, m.state, m.attempt > 0 AS tried, ` + standingSQL + `, count(*) FROM members s JOIN messages m ON m.id = s.message
 			JOIN inputs i ON i.id = s.input AND i.state <> 'dropping' GROUP BY 1, 2, 3, 4, 5, 6)
 		SELECT q.name, 'input ' || coalesce(c.input, t.input) || ', ' || coalesce(c.state, t.state) || ': ' || coalesce(c.n, 0) || ' counted, '
 			|| coalesce(t.n, 0) || ' kept'

@@ -105,7 +105,10 @@ func (t *tx) leaseOne(c *claim, m *stored) error {
 	m.Queue = c.Queue
 	d := &siding.Delivery{
 		Message: m.Message, Number: m.Deliveries, Token: siding.LeaseToken{Message: m.id, Nonce: t.now},
-		LeasedUntil: c.until, StartedAt: c.out.Now,
+		LeasedUntil: c.until, StartedAt: c.out.Now, Solo: m.apart(),
+	}
+	if d.Solo {
+		t.s.solos[d.Token] = true
 	}
 	if m.cause != "" {
 		if d.LastError, err = lastErrorOf(t.conn, m.id); err != nil {
@@ -186,7 +189,7 @@ func (t *tx) sweep(c *claim) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.finish(&m.stored, siding.Settlement{Failure: interrupted(cause), Policy: c.Policy, Rand: c.Rand}); err != nil {
+		if _, err := t.finish(&m.stored, siding.Settlement{Failure: m.interrupted(cause), Policy: c.Policy, Rand: c.Rand}); err != nil {
 			return err
 		}
 	}
@@ -210,12 +213,13 @@ func (t *tx) sweep(c *claim) error {
 	return nil
 }
 
-// interrupted is the failure of a delivery that did not end by itself.
-func interrupted(cause siding.Cause) *siding.Failure {
+// interrupted is the failure of a delivery of a leased message that did not end by itself.
+func (m *stored) interrupted(cause siding.Cause) *siding.Failure {
 	text := map[siding.Cause]string{
 		siding.CauseLeaseLost:   "the lease ran out before the delivery ended",
 		siding.CauseWorkerCrash: "the process died during the delivery",
 		siding.CauseHostRestart: "the machine was restarted during the delivery",
+		siding.CauseShutdown:    "the process ended its work during the delivery",
 	}[cause]
-	return &siding.Failure{Outcome: siding.OutcomeInterrupted, Cause: cause, Err: errors.New(text)}
+	return &siding.Failure{Outcome: siding.OutcomeInterrupted, Cause: cause, Solo: m.apart(), Err: errors.New(text)}
 }

@@ -67,12 +67,37 @@ func (t *tx) startCall(r siding.CallRequest) (siding.CallStart, error) {
 	if past.unknown > 0 && r.OnUnknown == siding.UnknownQuarantine {
 		return out, nil
 	}
+	if r.Budget > 0 {
+		if out.Spent, out.Held, err = t.overBudget(m.queue, r); out.Held || err != nil {
+			return out, err
+		}
+	}
 	if err := t.s.roomForAnswer(); err != nil {
 		return siding.CallStart{}, err
 	}
 	id, err := t.insertCall(&m, r)
 	out.Call = siding.CallID(id)
 	return out, err
+}
+
+// overBudget tells whether a call could exceed its budget, and then what the queue's calls have cost at most.
+func (t *tx) overBudget(queue int64, r siding.CallRequest) (spent siding.Money, over bool, err error) {
+	key := spendKey{tallyScope: tallyScope{queue: queue}}
+	sum := t.spends[key] // what this transaction has not written yet
+	_, err = t.one(func(r *row) { sum = sum.add(r.spendAt(0)) },
+		"SELECT "+spendColumns+" FROM spend_totals WHERE queue = ? AND input = 0", queue)
+	if err != nil {
+		return 0, false, err
+	}
+	spent = sum.cost.Add(sum.maybeMax)
+	next := spent
+	if r.Priced {
+		next = next.Add(max(r.WorstCost, 0))
+	}
+	if next <= r.Budget {
+		return 0, false, nil
+	}
+	return spent, true, nil
 }
 
 // earlier is what the journal has for a request.

@@ -44,8 +44,9 @@ func (t *tx) lease(r siding.LeaseRequest) (siding.Leased, error) {
 	}
 	c := &claim{LeaseRequest: r, q: q, scope: tallyScope{q, int64(r.Input)}, until: fromMicros(t.now).Add(r.Duration)}
 	c.out.Now = fromMicros(t.now)
-	if q == 0 {
-		return c.out, nil
+	if q == 0 { // it is empty, but gates may be in its way
+		err := t.admit(c)
+		return c.out, err
 	}
 	if r.Input != 0 {
 		if _, err := inputQueue(t.conn, r.Input); err != nil {
@@ -55,7 +56,7 @@ func (t *tx) lease(r siding.LeaseRequest) (siding.Leased, error) {
 	if err := t.sweep(c); err != nil {
 		return c.out, err
 	}
-	if err := t.choose(c); err != nil {
+	if err := t.admit(c); err != nil {
 		return c.out, err
 	}
 	n, err := t.leasedIn(c.scope)
@@ -66,50 +67,88 @@ func (t *tx) lease(r siding.LeaseRequest) (siding.Leased, error) {
 // choose takes untried messages, by priority and age, and then those that have failed before: at most MaxRetries while
 // untried ones wait that could have been given.
 func (t *tx) choose(c *claim) error {
-	if c.Max <= 0 {
-		_, err := t.next(c, 0)
-		if err == nil {
-			_, err = t.next(c, 1)
-		}
+	if apart, err := t.anyApart(c); err != nil {
 		return err
+	} else if apart {
+		if err := t.chooseAlone(c); err != nil {
+			return err
+		}
+	}
+	if c.Max <= 0 {
+		if _, err := t.next(c, turnUntried); err != nil {
+			return err
+		}
+		if _, err := t.next(c, turnTried); err != nil {
+			return err
+		}
+		return t.takeForeign(c)
 	}
 	// Retries come first in the reckoning: they may take up to their share even when untried messages could fill everything.
 	retries := c.Max
 	if c.MaxRetries >= 0 {
 		retries = min(retries, c.MaxRetries)
 	}
-	taken, err := t.take(c, 1, retries)
+	taken, err := t.take(c, turnTried, retries)
 	if err != nil {
 		return err
 	}
-	if _, err := t.take(c, 0, c.Max-taken); err != nil {
+	if _, err := t.take(c, turnUntried, c.Max-taken); err != nil {
 		return err
 	}
-	waiting, err := t.next(c, 0)
+	waiting, err := t.next(c, turnUntried)
 	if err != nil {
 		return err
 	}
 	// Nothing untried is left that could be given: retries may use what is free.
 	if !waiting && len(c.out.Deliveries) < c.Max && taken == retries {
-		if _, err := t.take(c, 1, c.Max-len(c.out.Deliveries)); err != nil {
+		if _, err := t.take(c, turnTried, c.Max-len(c.out.Deliveries)); err != nil {
 			return err
 		}
 	}
-	if _, err := t.next(c, 1); err != nil {
+	if _, err := t.next(c, turnTried); err != nil {
 		return err
 	}
-	if c.Input != 0 && len(c.out.Deliveries) < c.Max {
+	if len(c.out.Deliveries) < c.Max {
 		return t.takeForeign(c)
 	}
 	return nil
 }
 
-// The ready messages of a queue, or of an input, stand in an index by tried, priority, time and number. Within one
+// chooseAlone leases a message that is to be alone, when its turn has come; then nothing else is given. It also notes when
+// the next of them comes due.
+func (t *tx) chooseAlone(c *claim) error {
+	if c.Max > 0 {
+		ordinary, err := t.due(c, turnUntried)
+		if err == nil && !ordinary {
+			ordinary, err = t.due(c, turnTried)
+		}
+		if err != nil {
+			return err
+		}
+		id, turn, err := t.alone(c, anyMessage, ordinary)
+		if err == nil && id != 0 {
+			_, _, err = t.give(c, readyOne, id)
+		}
+		if err != nil {
+			return err
+		}
+		if turn {
+			c.Max = 0
+		}
+	}
+	at, err := t.apartAfter(c, anyMessage, math.MinInt64)
+	if at != 0 {
+		c.noteNext(fromMicros(at))
+	}
+	return err
+}
+
+// The ready messages of a queue, or of an input, stand in an index by turn, priority, time and number. Within one
 // priority those that are due come before those that are not, so looking stops at the first that is not due and goes on
 // with the next priority: however many wait for a later time, they cost nothing.
 const (
-	readyOf      = ` FROM messages m WHERE m.state = 'ready' AND m.queue = ? AND m.tried = ?`
-	readyOfInput = ` FROM messages m WHERE m.state = 'ready' AND m.input = ? AND m.tried = ?`
+	readyOf      = ` FROM messages m WHERE m.state = 'ready' AND m.queue = ? AND m.turn = ?`
+	readyOfInput = ` FROM messages m WHERE m.state = 'ready' AND m.input = ? AND m.turn = ?`
 
 	topPriority   = ` AND m.priority < ? ORDER BY m.priority DESC, m.available_at, m.id LIMIT 1`
 	dueAtPriority = ` AND m.priority = ? AND m.available_at <= ? ORDER BY m.available_at, m.id LIMIT ?`
@@ -136,9 +175,9 @@ func (c *claim) pick(queue, input string) (string, int64) {
 
 // take gives up to n due messages to the claim: untried ones, or those that have failed before. A message is marked as
 // leased at once, so that nothing is given twice.
-func (t *tx) take(c *claim, tried, n int) (taken int, err error) {
+func (t *tx) take(c *claim, turn, n int) (taken int, err error) {
 	for below := int64(math.MaxInt64); taken < n && c.aside < sweepMost; {
-		priority, at, found, err := t.top(c, tried, below)
+		priority, at, found, err := t.top(c, turn, below)
 		if err != nil || !found {
 			return taken, err
 		}
@@ -148,7 +187,7 @@ func (t *tx) take(c *claim, tried, n int) (taken int, err error) {
 		}
 		// The same priority is looked at again: what cannot be given has been set aside, and the next ones move up.
 		query, of := c.pick(dueOf, dueOfInput)
-		seen, given, err := t.give(c, query, of, tried, priority, t.now, n-taken)
+		seen, given, err := t.give(c, query, of, turn, priority, t.now, n-taken)
 		if err != nil {
 			return taken, err
 		}
@@ -161,16 +200,16 @@ func (t *tx) take(c *claim, tried, n int) (taken int, err error) {
 }
 
 // top finds the highest priority below another, and the earliest time in it.
-func (t *tx) top(c *claim, tried int, below int64) (priority, at int64, found bool, err error) {
+func (t *tx) top(c *claim, turn int, below int64) (priority, at int64, found bool, err error) {
 	query, of := c.pick(topOf, topOfInput)
-	found, err = t.one(func(r *row) { priority, at = r.int(0), r.int(1) }, query, of, tried, below)
+	found, err = t.one(func(r *row) { priority, at = r.int(0), r.int(1) }, query, of, turn, below)
 	return priority, at, found, err
 }
 
 // next notes when the next message comes due that was not given, and tells whether one is due already.
-func (t *tx) next(c *claim, tried int) (due bool, err error) {
+func (t *tx) next(c *claim, turn int) (due bool, err error) {
 	for below := int64(math.MaxInt64); ; {
-		priority, at, found, err := t.top(c, tried, below)
+		priority, at, found, err := t.top(c, turn, below)
 		if err != nil || !found {
 			return due, err
 		}
@@ -179,6 +218,17 @@ func (t *tx) next(c *claim, tried int) (due bool, err error) {
 		if at <= t.now {
 			return true, nil
 		}
+	}
+}
+
+// due tells whether a message of a turn is due.
+func (t *tx) due(c *claim, turn int) (bool, error) {
+	for below := int64(math.MaxInt64); ; {
+		priority, at, found, err := t.top(c, turn, below)
+		if err != nil || !found || at <= t.now {
+			return found && err == nil, err
+		}
+		below = priority
 	}
 }
 

@@ -38,7 +38,11 @@ func (s *Store) enlist(ctx context.Context) error {
 // delist ends the registration. What the process still has stays with its row, for others to free.
 func (s *Store) delist() error {
 	return s.write(context.Background(), "close", 0, func(t *tx) error {
-		_, err := t.exec("DELETE FROM processes WHERE id = ?1 AND "+nothingLeft, s.process)
+		n, err := t.exec("DELETE FROM processes WHERE id = ?1 AND "+nothingLeft, s.process)
+		if err == nil && n == 0 {
+			// Whatever becomes of the process now, it is not the doing of the messages that it had.
+			_, err = t.exec("UPDATE processes SET stopped = 1 WHERE id = ?", s.process)
+		}
 		return err
 	})
 }
@@ -53,6 +57,13 @@ type registered struct {
 	id, lockOffset int64
 	bootID         string
 	lockFile       string
+	stopped        bool
+}
+
+const processColumns = "id, boot_id, lock_file, lock_offset, stopped"
+
+func (r *row) process() registered {
+	return registered{id: r.int(0), bootID: r.str(1), lockFile: r.str(2), lockOffset: r.int(3), stopped: r.bool(4)}
 }
 
 // dead tells whether a process is proven to have died: its lock is in the file that this store has open, and is free.
@@ -64,8 +75,11 @@ func (s *Store) dead(p registered) bool {
 	return err == nil && !held
 }
 
-// causeOfDeath tells a process that died from one whose machine was restarted.
+// causeOfDeath tells a process that died from one that closed the store, and from one whose machine was restarted.
 func (p registered) causeOfDeath() siding.Cause {
+	if p.stopped {
+		return siding.CauseShutdown
+	}
 	if boot := bootID(); boot != "" && p.bootID != "" && p.bootID != boot {
 		return siding.CauseHostRestart
 	}
@@ -74,9 +88,7 @@ func (p registered) causeOfDeath() siding.Cause {
 
 // registeredProcess finds a process; found is false when it is not registered (any more).
 func (t *tx) registeredProcess(id int64) (p registered, found bool, err error) {
-	found, err = t.one(func(r *row) {
-		p = registered{id: r.int(0), bootID: r.str(1), lockFile: r.str(2), lockOffset: r.int(3)}
-	}, "SELECT id, boot_id, lock_file, lock_offset FROM processes WHERE id = ?", id)
+	found, err = t.one(func(r *row) { p = r.process() }, "SELECT "+processColumns+" FROM processes WHERE id = ?", id)
 	return p, found, err
 }
 
@@ -99,9 +111,9 @@ func (s *Store) Reap(ctx context.Context) (int, error) {
 	var all []registered
 	err := s.read(ctx, func(c *conn) error {
 		return c.query(func(r *row) error {
-			all = append(all, registered{id: r.int(0), bootID: r.str(1), lockFile: r.str(2), lockOffset: r.int(3)})
+			all = append(all, r.process())
 			return nil
-		}, "SELECT id, boot_id, lock_file, lock_offset FROM processes")
+		}, "SELECT "+processColumns+" FROM processes")
 	})
 	if err != nil {
 		return 0, err
@@ -161,7 +173,7 @@ func (t *tx) reap(process int64) (freed int, more bool, err error) {
 		if left[i].err != nil {
 			continue // Check shows it
 		}
-		_, err := t.finish(&left[i].stored, siding.Settlement{Failure: interrupted(p.causeOfDeath()), Policy: siding.DefaultPolicy()})
+		_, err := t.finish(&left[i].stored, siding.Settlement{Failure: left[i].interrupted(p.causeOfDeath()), Policy: siding.DefaultPolicy()})
 		if err != nil {
 			return freed, false, err
 		}

@@ -83,9 +83,10 @@ func (t *tx) reask(m *stored) error {
 	if err := t.setError(m.id, nil); err != nil {
 		return err
 	}
-	m.State, m.Attempt, m.Digest, m.cause, m.fingerprint = siding.StateReady, 0, "", "", ""
-	err := t.guarded(`UPDATE messages SET state = 'ready', tried = 0, available_at = ?, attempt = 0, gray = 0, waits = 0,
-		interruptions = 0, reset_after = deliveries, cause = NULL, fingerprint = NULL, digest = NULL WHERE id = ? AND state = 'done'`, t.now, m.id)
+	m.forget()
+	m.State, m.Digest = siding.StateReady, ""
+	err := t.guarded(`UPDATE messages SET state = 'ready', available_at = ?, `+forgotten+`, cause = NULL, fingerprint = NULL,
+		digest = NULL WHERE id = ? AND state = 'done'`, t.now, m.id)
 	if err != nil {
 		return err
 	}

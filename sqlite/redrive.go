@@ -87,9 +87,11 @@ func (t *tx) redrive(m *stored) error {
 	if err := t.setError(m.id, nil); err != nil {
 		return err
 	}
-	err := t.guarded(`UPDATE messages SET state = 'ready', tried = ?, available_at = ?, attempt = ?, gray = ?, waits = ?,
-		interruptions = ?, redrives = ?, reset_after = deliveries, dead_at = NULL, reason = NULL, cause = NULL, fingerprint = NULL
-		WHERE id = ? AND state = 'dead'`, m.Attempt > 0, t.now, m.Attempt, m.Gray, m.Waits, m.Interruptions, m.Redrives, m.id)
+	err := t.guarded(`UPDATE messages SET state = 'ready', turn = ?, available_at = ?, attempt = ?, gray = ?, waits = ?,
+		interruptions = ?, suspect = ?, solo_crashes = ?, alone = ?, held_at = ?, redrives = ?, reset_after = deliveries,
+		dead_at = NULL, reason = NULL, cause = NULL, fingerprint = NULL WHERE id = ? AND state = 'dead'`,
+		m.turn(), t.now, m.Attempt, m.Gray, m.Waits, m.Interruptions, m.Suspect, m.SoloCrashes, m.Alone, micros(m.HeldAt),
+		m.Redrives, m.id)
 	if err != nil {
 		return err
 	}

@@ -52,8 +52,16 @@ func (t *tx) settle(s siding.Settlement) (siding.Settled, error) {
 		}
 		return siding.Settled{Err: fmt.Errorf("settle: %w", siding.ErrStaleLease)}, err
 	}
+	o, err := t.observe(&m, s)
+	if err != nil {
+		return siding.Settled{}, err
+	}
+	s.Failure = o.failure
 	d, err := t.finish(&m, s)
-	return siding.Settled{Decision: d}, err
+	if err == nil {
+		err = t.apply(o.effects, s.Policy, s.Rand)
+	}
+	return siding.Settled{Decision: d, Failure: o.failure}, err
 }
 
 // heldBy tells whether the token is that of the message's current lease.
@@ -61,8 +69,8 @@ func (m *stored) heldBy(token siding.LeaseToken) bool {
 	return m.State == siding.StateLeased && m.nonce == token.Nonce && token.Nonce != 0
 }
 
-// done is the common end, in as few and as small statements as it takes: a delivery that succeeded, with nothing waiting
-// for it. It does nothing, and says so, when it is not that. (An UPDATE with RETURNING would be one statement less, and
+// done is the common end, in as few and as small statements as it takes: a delivery that succeeded, of a message that was
+// not leased alone, with nothing waiting for it. It does nothing, and says so, when it is not that. (An UPDATE with RETURNING would be one statement less, and
 // takes longer than both.)
 func (t *tx) done(s siding.Settlement) (siding.Settled, bool, error) {
 	m := stored{id: s.Token.Message, nonce: s.Token.Nonce}
@@ -70,13 +78,18 @@ func (t *tx) done(s siding.Settlement) (siding.Settled, bool, error) {
 	found, err := t.one(func(r *row) {
 		m.queue, m.hasInput, m.Attempt, m.Deliveries, m.leaseStarted = r.int(0), !r.null(1), r.counter(2), r.counter(3), r.time(4)
 		m.worker, m.Gray, m.Waits, m.Interruptions = r.str(5), r.counter(6), r.counter(7), r.counter(8)
-	}, `SELECT queue, input, attempt, deliveries, lease_started, worker, gray, waits, interruptions FROM messages
-		WHERE id = ? AND state = 'leased' AND lease_nonce = ? AND lease_nonce <> 0 AND pending = 0`, m.id, m.nonce)
+		m.Redrives, m.HeldAt = r.counter(9), r.time(10)
+	}, `SELECT queue, input, attempt, deliveries, lease_started, worker, gray, waits, interruptions, redrives, held_at FROM messages
+		WHERE id = ? AND state = 'leased' AND lease_nonce = ? AND lease_nonce <> 0 AND pending = 0 AND turn < 2`, m.id, m.nonce)
 	if err != nil || !found {
 		return siding.Settled{}, false, err
 	}
+	o, err := t.observe(&m, s)
+	if err != nil {
+		return siding.Settled{}, true, err
+	}
 	d := siding.Route(m.Message, nil, s.Policy, fromMicros(t.now), s.Rand)
-	err = t.guarded("UPDATE messages SET state = 'done', digest = ?, suspect = 0, lease_nonce = 0 WHERE id = ? AND state = 'leased' AND lease_nonce = ?",
+	err = t.guarded("UPDATE messages SET state = 'done', digest = ?, lease_nonce = 0 WHERE id = ? AND state = 'leased' AND lease_nonce = ?",
 		text(s.Digest), m.id, m.nonce)
 	if err != nil {
 		return siding.Settled{}, true, err
@@ -86,7 +99,10 @@ func (t *tx) done(s siding.Settlement) (siding.Settled, bool, error) {
 	if err := t.record(&m, d, s, nil); err != nil {
 		return siding.Settled{}, true, err
 	}
-	return siding.Settled{Decision: d}, true, t.move(m.id, m.queue, m.hasInput, was, m.standing())
+	if err := t.move(m.id, m.queue, m.hasInput, was, m.standing()); err != nil {
+		return siding.Settled{}, true, err
+	}
+	return siding.Settled{Decision: d}, true, t.apply(o.effects, s.Policy, s.Rand)
 }
 
 // finish ends the delivery of a leased message: it decides, and writes the decision, the history, the result and the
@@ -99,17 +115,9 @@ func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
 		e.Outcome = d.Outcome
 	}
 	d.AvailableAt = roundUp(d.AvailableAt)
-	// An interruption says nothing of the message: it leaves a suspicion as it was.
-	m.Suspect = d.Suspect || m.Suspect && d.Outcome == siding.OutcomeInterrupted
-	m.State, m.Attempt, m.Gray, m.Waits, m.Interruptions = d.State, d.Attempt, d.Gray, d.Waits, d.Interruptions
-	var deadAt, reason, digest any
-	switch d.State {
-	case siding.StateDead:
-		m.DeadAt, m.Reason = now, d.Reason
-		deadAt, reason = t.now, string(d.Reason)
-	case siding.StateDone:
+	m.route(d, now)
+	if d.State == siding.StateDone {
 		m.Digest = s.Digest
-		digest = text(s.Digest)
 	}
 	if e != nil && (d.Outcome != siding.OutcomeInterrupted || d.State == siding.StateDead) {
 		m.cause, m.fingerprint = string(e.Cause), e.Fingerprint
@@ -117,15 +125,8 @@ func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
 			return d, err
 		}
 	}
-	at := d.AvailableAt
-	if at.IsZero() {
-		at = now
-	}
-	err := t.guarded(`UPDATE messages SET state = ?, tried = ?, available_at = ?, attempt = ?, gray = ?, waits = ?,
-		interruptions = ?, suspect = ?, lease_nonce = 0, dead_at = ?, reason = ?, cause = ?, fingerprint = ?, digest = ?
-		WHERE id = ? AND state = 'leased' AND lease_nonce = ?`,
-		string(d.State), d.Attempt > 0, micros(at), d.Attempt, d.Gray, d.Waits, d.Interruptions, m.Suspect, deadAt, reason,
-		text(m.cause), text(m.fingerprint), digest, m.id, m.nonce)
+	err := t.place(m, siding.StateLeased, `lease_nonce = 0, cause = ?, fingerprint = ?, digest = ?`,
+		text(m.cause), text(m.fingerprint), text(m.Digest))
 	if err != nil {
 		return d, err
 	}
@@ -139,6 +140,39 @@ func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
 		return d, t.takePending(m)
 	}
 	return d, nil
+}
+
+// route takes over a decision.
+func (m *stored) route(d siding.Decision, now time.Time) {
+	m.State, m.AvailableAt = d.State, roundUp(d.AvailableAt)
+	m.Attempt, m.Gray, m.Waits, m.Interruptions = d.Attempt, d.Gray, d.Waits, d.Interruptions
+	m.Suspect, m.SoloCrashes, m.Alone = d.Suspect, d.SoloCrashes, d.Alone
+	m.DeadAt, m.Reason = time.Time{}, ""
+	if d.State == siding.StateDead {
+		m.DeadAt, m.Reason = now, d.Reason
+	}
+	if d.Outcome == siding.OutcomeHeld {
+		m.HeldAt = now
+	}
+}
+
+// place writes where a message is and its counters, for one that was in a state and whose latest delivery is still the
+// same; more are other columns to set.
+func (t *tx) place(m *stored, was siding.State, more string, args ...any) error {
+	at := m.AvailableAt
+	if at.IsZero() {
+		at = fromMicros(t.now)
+	}
+	if more != "" {
+		more = ", " + more
+	}
+	args = append([]any{
+		string(m.State), m.turn(), micros(at), m.Attempt, m.Gray, m.Waits, m.Interruptions, m.Suspect, m.SoloCrashes, m.Alone,
+		micros(m.HeldAt), micros(m.DeadAt), text(string(m.Reason)),
+	}, args...)
+	return t.guarded(`UPDATE messages SET state = ?, turn = ?, available_at = ?, attempt = ?, gray = ?, waits = ?, interruptions = ?,
+		suspect = ?, solo_crashes = ?, alone = ?, held_at = ?, dead_at = ?, reason = ?`+more+`
+		WHERE id = ? AND state = ? AND lease_nonce = ? AND deliveries = ?`, append(args, m.id, string(was), m.nonce, m.Deliveries)...)
 }
 
 // record writes what a delivery leaves behind: its history, its result and its verdicts.

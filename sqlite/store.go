@@ -44,6 +44,9 @@ type Store struct {
 	names names
 	// scans remembers where looking through an input's members stopped; only a hint.
 	scans map[siding.InputID]int64
+	// solos has the leases of this process beside which there may be no other. It may also have some that are over; the
+	// committer looks.
+	solos map[siding.LeaseToken]bool
 }
 
 // Open opens the store at a path (or a URL sqlite:PATH), and creates it when there is none. What dead processes left
@@ -68,7 +71,7 @@ func Open(ctx context.Context, path string, options ...Options) (*Store, error) 
 	s := &Store{
 		path: path, opts: o, clock: &clock{wall: o.Clock}, readers: make(chan *conn, maxReaders),
 		readSlots: make(chan struct{}, maxReaders), ops: make(chan *op, maxGroup), stop: make(chan struct{}),
-		ended: make(chan struct{}), names: newNames(), scans: map[siding.InputID]int64{},
+		ended: make(chan struct{}), names: newNames(), scans: map[siding.InputID]int64{}, solos: map[siding.LeaseToken]bool{},
 	}
 	if o.ReadOnly {
 		err = s.openReadOnly()

@@ -26,7 +26,8 @@ func (t *tx) supersede(m *stored, c content) error {
 	if err != nil {
 		return err
 	}
-	m.State, m.Attempt, m.Digest, m.cause, m.fingerprint = siding.StateReady, 0, "", "", ""
+	m.forget()
+	m.State, m.Digest = siding.StateReady, ""
 	m.DeadAt, m.Reason = time.Time{}, ""
 	var deadAt, reason any
 	if c.failure != nil {
@@ -36,9 +37,8 @@ func (t *tx) supersede(m *stored, c content) error {
 	if err := t.setError(m.id, c.failure); err != nil {
 		return err
 	}
-	err = t.guarded(`UPDATE messages SET state = ?, tried = 0, priority = ?, available_at = ?, expires_at = ?, attempt = 0,
-		gray = 0, waits = 0, interruptions = 0, reset_after = deliveries, suspect = 0, pending = 0, dead_at = ?, reason = ?,
-		cause = ?, fingerprint = ?, digest = NULL, fairness_key = ? WHERE id = ? AND state <> 'leased'`,
+	err = t.guarded(`UPDATE messages SET state = ?, priority = ?, available_at = ?, expires_at = ?, `+forgotten+`, pending = 0,
+		dead_at = ?, reason = ?, cause = ?, fingerprint = ?, digest = NULL, fairness_key = ? WHERE id = ? AND state <> 'leased'`,
 		string(m.State), int64(c.priority), t.from(c.notBefore), micros(c.expiresAt), deadAt, reason, text(m.cause),
 		text(m.fingerprint), text(c.fairnessKey), m.id)
 	if err != nil {

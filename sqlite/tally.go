@@ -154,7 +154,7 @@ const addSpend = ` ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, may
 	cache_write_1h_tokens = cache_write_1h_tokens + excluded.cache_write_1h_tokens,
 	cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens`
 
-// flush writes the changes of sums.
+// flush writes the changes of sums and gates.
 func (t *tx) flush() error {
 	for k, n := range t.tallies {
 		delete(t.tallies, k)
@@ -186,5 +186,5 @@ func (t *tx) flush() error {
 			return err
 		}
 	}
-	return nil
+	return t.keepGates()
 }

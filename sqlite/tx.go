@@ -23,6 +23,10 @@ type tx struct {
 	// swept has the queues whose leases and expiries have been looked at, leased their counts of leased messages.
 	swept  map[int64]bool
 	leased map[tallyScope]int64
+	// gates are those that the transaction has looked at; its end writes what has become of them.
+	gates map[siding.GateKey]*keptGate
+	// over are leases among the process's solos that this transaction has found to be over.
+	over []siding.LeaseToken
 	// broken tells that SQLite has given up the whole transaction.
 	broken bool
 }
@@ -34,7 +38,7 @@ func (s *Store) begin() (*tx, error) {
 	}
 	t := &tx{
 		conn: s.writer, s: s, tallies: map[tallyKey]int64{}, spends: map[spendKey]spend{}, made: newNames(),
-		swept: map[int64]bool{}, leased: map[tallyScope]int64{},
+		swept: map[int64]bool{}, leased: map[tallyScope]int64{}, gates: map[siding.GateKey]*keptGate{},
 	}
 	t.wrote = false
 	var id string
@@ -70,7 +74,7 @@ func (t *tx) step(o *op, savepoint bool) (err error) {
 		return err
 	}
 	if err = o.run(t); err == nil {
-		err = t.flush() // so that the savepoint undoes the sums too
+		err = t.flush() // so that the savepoint undoes the sums and the gates too
 	}
 	if err == nil {
 		err = t.s.hook(PointAfter, o.name)
@@ -81,6 +85,8 @@ func (t *tx) step(o *op, savepoint bool) (err error) {
 		clear(t.spends)
 		clear(t.swept)
 		clear(t.leased)
+		clear(t.gates)
+		t.over = nil
 		t.made = newNames()
 		// A full disk may have ended the transaction; then there is no savepoint to return to.
 		if e := t.run("ROLLBACK TO op"); e != nil {
@@ -95,7 +101,7 @@ func (t *tx) step(o *op, savepoint bool) (err error) {
 	return err
 }
 
-// end writes the sums and the clock, and commits. Where nothing has changed there is nothing to sync.
+// end writes the sums, the gates and the clock, and commits. Where nothing has changed there is nothing to sync.
 func (t *tx) end() error {
 	err := t.flush()
 	if err == nil && t.wrote {
@@ -109,6 +115,9 @@ func (t *tx) end() error {
 		return errors.Join(err, t.rollback())
 	}
 	t.s.names.add(t.made)
+	for _, token := range t.over {
+		delete(t.s.solos, token)
+	}
 	return nil
 }
 

@@ -35,7 +35,8 @@ CREATE TABLE messages (
   queue         INTEGER NOT NULL,            -- queues.id
   event_id      TEXT    NOT NULL,
   state         TEXT    NOT NULL,            -- ready, leased, done, dead, discarded
-  tried         INTEGER NOT NULL DEFAULT 0,  -- 1 when attempt > 0: retries are leased apart from untried messages
+  turn          INTEGER NOT NULL DEFAULT 0,  -- among whom it waits when ready: 0 untried messages, 1 those with attempt > 0,
+                                             -- 2 + solo_crashes those to be leased alone (suspect or alone)
   priority      INTEGER NOT NULL DEFAULT 0,
   available_at  INTEGER NOT NULL,            -- when ready: not before
   expires_at    INTEGER,                     -- NULL: never
@@ -49,6 +50,8 @@ CREATE TABLE messages (
   reset_after   INTEGER NOT NULL DEFAULT 0,  -- the number of the latest delivery when attempt was last set to 0
   suspect       INTEGER NOT NULL DEFAULT 0,  -- 1: in flight when a process died, and not settled since
   solo_crashes  INTEGER NOT NULL DEFAULT 0,  -- process deaths around it while it was in flight alone
+  alone         INTEGER NOT NULL DEFAULT 0,  -- 1: its waits are used up, and its next delivery is its last trial
+  held_at       INTEGER,                     -- when a delivery was last held; NULL: never, or not since attempt was set to 0
   lease_nonce   INTEGER NOT NULL DEFAULT 0,  -- with the id, the lease token; 0 when not leased
   lease_started INTEGER,                     -- this and the next three: of the latest lease, also after its end
   lease_until   INTEGER,
@@ -65,8 +68,8 @@ CREATE TABLE messages (
   fairness_key  TEXT
 ) STRICT;
 CREATE UNIQUE INDEX messages_event ON messages (queue, event_id);
-CREATE INDEX messages_ready ON messages (queue, tried, priority DESC, available_at, id) WHERE state = 'ready';
-CREATE INDEX messages_ready_input ON messages (input, tried, priority DESC, available_at, id)
+CREATE INDEX messages_ready ON messages (queue, turn, priority DESC, available_at, id) WHERE state = 'ready';
+CREATE INDEX messages_ready_input ON messages (input, turn, priority DESC, available_at, id)
   WHERE state = 'ready' AND input IS NOT NULL;
 CREATE INDEX messages_leased ON messages (queue, lease_until) WHERE state = 'leased';
 CREATE INDEX messages_expiring ON messages (queue, expires_at) WHERE state = 'ready' AND expires_at IS NOT NULL;
@@ -294,5 +297,16 @@ CREATE TABLE processes (
   boot_id     TEXT    NOT NULL,              -- changes when the machine restarts
   started_at  INTEGER NOT NULL,
   lock_file   TEXT    NOT NULL,              -- device and inode of the lock file; '' where such locks are not to be had
-  lock_offset INTEGER NOT NULL
+  lock_offset INTEGER NOT NULL,
+  stopped     INTEGER NOT NULL DEFAULT 0     -- 1: it has closed the store itself, with leases left
+) STRICT;
+
+-- What is known of an account, a lane or a recipe that several messages share: why and until when it is held, how its
+-- latest calls went, which messages fail alike. One that has nothing to say has no row.
+CREATE TABLE gates (
+  id    INTEGER PRIMARY KEY,
+  scope TEXT NOT NULL,                       -- account, lane, recipe
+  name  TEXT NOT NULL,
+  gate  TEXT NOT NULL,                       -- a JSON object
+  UNIQUE (scope, name)
 ) STRICT;
