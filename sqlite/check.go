@@ -96,8 +96,11 @@ func (s *Store) checkRange(ctx context.Context, table checkedTable, from, to int
 				return fmt.Errorf("%s: %w", rule.name, err)
 			}
 		}
-		if table.name == "messages" {
+		switch table.name {
+		case "messages":
 			return checkReadable(c, from, to, &found)
+		case "gates":
+			return checkGates(c, from, to, &found)
 		}
 		return nil
 	})

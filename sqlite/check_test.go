@@ -58,6 +58,13 @@ func TestCheckFindsEachBrokenRule(t *testing.T) {
 		"delivery-outcome":       "UPDATE deliveries SET outcome = 'odd'",
 		"delivery-times":         "UPDATE deliveries SET ended_at = 0",
 		"result-without-success": "INSERT INTO results (message, result) SELECT id, x'00' FROM messages WHERE event_id = 'ready'",
+		"relabelled-half":        "UPDATE deliveries SET outcome = 'held' WHERE outcome = 'permanent'",
+		"held-never":             "UPDATE deliveries SET outcome = 'held' WHERE outcome = 'permanent'",
+		"suspect-impossible":     "UPDATE messages SET alone = 1, turn = 2 WHERE event_id = 'dead'",
+		"turn-mismatch":          "UPDATE messages SET suspect = 1 WHERE event_id = 'ready'",
+		"gate-key":               "UPDATE gates SET scope = 'world'",
+		"gate-unreadable":        "UPDATE gates SET gate = '{' WHERE scope = 'lane'",
+		"gate-of-nothing":        "UPDATE gates SET gate = replace(gate, '\"delivery\":1', '\"delivery\":7')",
 		"input-abandoned":        "UPDATE inputs SET state = 'open', process = 99",
 		"input-state":            "UPDATE inputs SET state = 'odd'",
 		"member-of-nothing":      "UPDATE members SET input = 2",
@@ -83,7 +90,7 @@ func TestCheckFindsEachBrokenRule(t *testing.T) {
 	}
 }
 
-// fill makes a message in each state, an input, and a call with an accepted answer.
+// fill makes a message in each state, an input, a call with an accepted answer, and two gates.
 func fill(t *testing.T, s *sqlite.Store) {
 	t.Helper()
 	ctx := t.Context()
@@ -105,7 +112,13 @@ func fill(t *testing.T, s *sqlite.Store) {
 			Token: l.Deliveries[0].Token, Digest: "d", Policy: siding.DefaultPolicy(),
 			Judged: []siding.Judgement{{Call: c.Call, Accepted: true, Digest: "d"}},
 		},
-		siding.Settlement{Token: l.Deliveries[1].Token, Failure: siding.FailureOf(siding.Permanent(fmt.Errorf("no"))), Policy: siding.DefaultPolicy()})
+		siding.Settlement{
+			Token: l.Deliveries[1].Token, Failure: siding.FailureOf(siding.Permanent(fmt.Errorf("no"))), Policy: siding.DefaultPolicy(),
+			Gates: siding.GateKeys{
+				Lane:   siding.GateKey{Scope: siding.ScopeLane, Name: "l"},
+				Recipe: siding.GateKey{Scope: siding.ScopeRecipe, Name: "r"},
+			},
+		})
 	require.NoError(t, err)
 	require.NoError(t, out[0].Err)
 	require.NoError(t, out[1].Err)

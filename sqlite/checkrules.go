@@ -1,5 +1,11 @@
 package sqlite
 
+import (
+	"strconv"
+
+	"github.com/siding-dev/siding"
+)
+
 // checkedTable is a table whose rows are looked through by ranges of a whole number.
 type checkedTable struct {
 	name, key string
@@ -25,6 +31,8 @@ func (r checkRule) query(t checkedTable) string {
 		` LEFT JOIN queues q ON q.id = m.queue WHERE x.` + t.key + ` BETWEEN ? AND ? AND (` + r.where + `)`
 }
 
+var mostSoloCrashes = strconv.Itoa(siding.MaxSoloCrashes)
+
 // ended is how many deliveries of the message x have ended.
 const ended = "(x.deliveries - (x.state = 'leased'))"
 
@@ -41,7 +49,7 @@ var checkedTables = []checkedTable{
 			"x.state NOT IN ('ready', 'leased', 'done', 'dead', 'discarded')", "x.state"},
 		{"counter-impossible", "a counter is below 0, or counts more than there were deliveries",
 			`min(x.attempt, x.gray, x.waits, x.interruptions, x.redrives, x.deliveries, x.reset_after, x.solo_crashes) < 0
-			OR x.gray > x.attempt OR x.attempt > x.deliveries OR x.reset_after > x.deliveries OR x.turn <> iif(x.suspect OR x.alone, 2 + x.solo_crashes, x.attempt > 0)`, ""},
+			OR x.gray > x.attempt OR x.attempt > x.deliveries OR x.reset_after > x.deliveries`, ""},
 		{"attempt-mismatch", "its attempt is not the number of deliveries that failed through it",
 			historyKept + " AND x.attempt <> (SELECT count(*) " + sinceReset + " AND d.outcome IN ('transient', 'gray', 'permanent'))",
 			"x.attempt"},
@@ -53,6 +61,17 @@ var checkedTables = []checkedTable{
 			OR (SELECT count(*) FROM deliveries d WHERE d.message = x.id) > 20`, ""},
 		{"permanent-went-back", "it is in the queue although its last delivery failed for good",
 			"x.state IN ('ready', 'leased') AND (SELECT d.outcome " + sinceReset + " ORDER BY d.number DESC LIMIT 1) = 'permanent'", ""},
+		{"relabelled-half", "its last error and the delivery that left it have different outcomes",
+			`EXISTS (SELECT 1 FROM deliveries d JOIN last_errors e ON e.message = d.message WHERE d.message = x.id AND d.number = x.deliveries
+			AND d.number > x.reset_after AND d.cause = e.cause AND d.fingerprint = e.fingerprint AND d.outcome NOT IN ('interrupted', e.outcome))`, ""},
+		{"held-never", "a delivery of it was held, and it says that none was",
+			"x.held_at IS NULL AND EXISTS (SELECT 1 " + sinceReset + " AND d.outcome = 'held')", ""},
+		{"suspect-impossible", "what it says of the processes that died around it, or of its last trial, cannot be",
+			`x.suspect NOT IN (0, 1) OR x.alone NOT IN (0, 1) OR x.solo_crashes > 0 AND NOT x.suspect
+			OR x.state IN ('ready', 'leased') AND x.solo_crashes >= ` + mostSoloCrashes + ` OR x.reason = 'crash' AND x.solo_crashes < ` + mostSoloCrashes + `
+			OR x.state = 'done' AND (x.suspect OR x.alone) OR x.state = 'dead' AND x.alone`, "x.solo_crashes"},
+		{"turn-mismatch", "it does not wait among the messages where it belongs",
+			"x.turn <> iif(x.suspect OR x.alone, 2 + x.solo_crashes, x.attempt > 0)", "x.turn"},
 		{"done-without-success", "it is done, and its last delivery did not succeed",
 			"x.state = 'done' AND coalesce((SELECT d.outcome FROM deliveries d WHERE d.message = x.id AND d.number = x.deliveries), '') <> 'done'", ""},
 		{"dead-incomplete", "it is dead without a reason, a time or a last error",
@@ -62,6 +81,7 @@ var checkedTables = []checkedTable{
 			"x.state <> 'dead' AND (x.reason IS NOT NULL OR x.dead_at IS NOT NULL)", ""},
 		{"time-impossible", "a time lies before it was received, or in the future of the store's clock",
 			`x.received_at <= 0 OR x.received_at > (SELECT clock_last FROM meta) OR x.state = 'ready' AND x.available_at < x.received_at
+			OR x.held_at NOT BETWEEN x.received_at AND (SELECT clock_last FROM meta)
 			OR x.state = 'dead' AND x.dead_at NOT BETWEEN x.received_at AND (SELECT clock_last FROM meta)
 			OR x.state = 'leased' AND x.lease_started NOT BETWEEN x.received_at AND (SELECT clock_last FROM meta)`, ""},
 		{"lease-mismatch", "it is leased without a token, an end or a delivery, or has a token and is not leased",
@@ -119,6 +139,10 @@ var checkedTables = []checkedTable{
 		{"result-without-success", "a message that is not done has a result", "m.state <> 'done'", ""},
 	}},
 	{name: "answers", key: "call", message: "(SELECT c.message FROM calls c WHERE c.id = x.call)", rules: []checkRule{orphan}},
+	{name: "gates", key: "id", message: "NULL", rules: []checkRule{
+		{"gate-key", "something is held that is no account, lane or recipe",
+			"x.scope NOT IN ('account', 'lane', 'recipe') OR x.name = ''", "x.scope || ':' || x.name"},
+	}},
 	{name: "inputs", key: "id", message: "NULL", rules: []checkRule{
 		{"input-abandoned", "an input is still being read by a process that is gone",
 			"x.state = 'open' AND NOT EXISTS (SELECT 1 FROM processes p WHERE p.id = x.process)", "x.id"},
