@@ -134,6 +134,7 @@ func aloneCases() []testCase {
 		{"ordinary work that is not of the request's input does not delay a suspect", func(f *fixture) {
 			in := f.begin("key")
 			f.enqueueWith(siding.EnqueueOptions{Input: in}, msg("a"))
+			f.seal(in) // what is not, is gone with the process that read it
 			f.leaseOne()
 			f.kill()
 			f.clock.Advance(time.Second)

@@ -118,7 +118,7 @@ func streakCases() []testCase {
 			for _, d := range ds[:4] {
 				f.through(d, gray("no such field"))
 			}
-			f.clock.Advance(time.Minute)
+			f.clock.Advance(30 * time.Second)
 			again := map[string]*siding.Delivery{}
 			for _, d := range f.lease(3) {
 				again[d.ID] = d
