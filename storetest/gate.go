@@ -280,6 +280,27 @@ func gateCases() []testCase {
 			}
 			require.Greater(f, len(seen), 8, "chosen by chance")
 		}},
+		{"a retry may be the probe too, but where untried messages go first", func(f *fixture) {
+			f.policy.MaxRetries = 100
+			f.outage()
+			f.clock.Advance(time.Minute)
+			retries := func(most int) (n int) {
+				for range 30 {
+					f.clock.Advance(time.Minute)
+					r := f.request(5)
+					r.Gates, r.Rand, r.MaxRetries = f.keys(), rand.Float64(), most
+					ds := f.leaseWith(r).Deliveries
+					require.Len(f, ds, 1)
+					if ds[0].Attempt > 0 {
+						n++
+					}
+					f.through(ds[0], interrupted(siding.CauseShutdown))
+				}
+				return n
+			}
+			require.NotZero(f, retries(-1)) // of twelve that wait, four have failed before
+			require.Zero(f, retries(0))
+		}},
 		{"a message that has failed before may be the probe, where no other waits", func(f *fixture) {
 			f.fail(f.leased("a"), transient("no"))
 			require.NoError(f, f.store.HoldGate(f.ctx, f.keys().Lane, "x", "me"))

@@ -336,6 +336,11 @@ func streakCases() []testCase {
 			require.True(f, f.shut().RetryAt.IsZero())
 			require.NotNil(f, f.holdOf(f.keys().Recipe))
 			f.alike(out[0])
+			late.ID = "later"
+			f.enqueue(late)
+			require.WithinDuration(f, f.get("later").AvailableAt, f.shut().RetryAt, 0)
+			require.NotNil(f, f.holdOf(f.keys().Recipe), "it may say whether the fault has ended")
+			f.discard("later")
 			require.NotEmpty(f, f.gated(0).Blocked, "and a request for nothing concludes nothing")
 			require.NotNil(f, f.holdOf(f.keys().Recipe))
 			l = f.gated(9)
