@@ -58,6 +58,16 @@ func (x *tx) check(m *message) []siding.Violation {
 	rule(len(m.history) <= 2*siding.HistoryEnds && len(m.history)+m.forgotten == ended, "history",
 		"its history does not have each delivery once")
 
+	rule((m.SoloCrashes == 0 || m.Suspect) && m.SoloCrashes >= 0 && (m.SoloCrashes < siding.MaxSoloCrashes || dead) &&
+		(m.Reason != siding.ReasonCrash || m.SoloCrashes >= siding.MaxSoloCrashes) && (!done || !m.Suspect && !m.Alone) && (!dead || !m.Alone),
+		"suspect-impossible", "what it says of the processes that died around it, or of its last trial, cannot be")
+	if e := m.LastError; e != nil && e.Outcome == siding.OutcomeHeld {
+		rule(!m.HeldAt.IsZero(), "held-never", "it was held, and says that it never was")
+	}
+	for _, h := range m.history {
+		rule(h.Error == nil || h.Error.Outcome == h.Outcome, "relabelled-half", "a delivery and its error have different outcomes")
+	}
+
 	for _, c := range x.callsFor(m.number) {
 		rule((c.Fate == siding.FateStarted) == c.EndedAt.IsZero(), "call-end", "a call has an end exactly when it is not under way")
 		rule(c.Fate == siding.FateAnswered || c.answer == nil && c.Verdict == siding.VerdictNone, "verdict-without-answer",

@@ -22,8 +22,11 @@ func TestCheckFindsBrokenRows(t *testing.T) {
 		"superseding-body-waits": func(m *message) {
 			m.next = &siding.NewMessage{}
 		},
-		"counters": func(m *message) { m.Gray = 3 },
-		"history":  func(m *message) { m.history = nil },
+		"suspect-impossible": func(m *message) { m.SoloCrashes = 1 },
+		"held-never":         func(m *message) { m.LastError.Outcome = siding.OutcomeHeld },
+		"relabelled-half":    func(m *message) { m.history[0].Outcome = siding.OutcomeHeld },
+		"counters":           func(m *message) { m.Gray = 3 },
+		"history":            func(m *message) { m.history = nil },
 	} {
 		s := Open(Options{})
 		ctx, policy := t.Context(), siding.DefaultPolicy()
