@@ -100,12 +100,13 @@ type Queue interface {
 	//
 	// Between the two it asks the gates of r.Gates ([Gates.Admit]), read within the same write: a closed gate gives
 	// nothing, and one that is to be probed gives one message, chosen at random among those that wait (for a systemic hold
-	// among the untried ones that are no members of its streaks; when there are none, and nothing is in flight, the hold is
-	// concluded, see [Gate.Conclude]). A probe whose lease is over by any way without a settlement is forgotten.
+	// among the untried ones that are no members of its streaks; when there are none, not even for a later time, and nothing
+	// is in flight, the hold is concluded, see [Gate.Conclude]). A probe whose lease is over by any way without a settlement is forgotten.
 	//
 	// A suspect, and a message whose waits are used up (Decision.Alone), is given alone: only to a process that has nothing
-	// else leased, which gets nothing more until it is settled; after ordinary work, or once it has waited for 5 minutes;
-	// fewest solo crashes first.
+	// else leased, which gets nothing more until it is settled; after ordinary work, or once it has waited for 5 minutes,
+	// from when on a process that has something leased gets nothing more until it is empty; fewest solo crashes first. Where
+	// no other message can be the probe, it is.
 	Lease(ctx context.Context, r LeaseRequest) (Leased, error)
 	// Extend prolongs leases to the given time from now. Each entry answers for one token: nil, or [ErrStaleLease].
 	Extend(ctx context.Context, d time.Duration, tokens ...LeaseToken) ([]error, error)
