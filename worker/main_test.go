@@ -92,6 +92,11 @@ func (g *gate) Settle(ctx context.Context, s ...siding.Settlement) ([]siding.Set
 	return through(g, "Settle", func() ([]siding.Settled, error) { return g.Store.Settle(ctx, s...) })
 }
 
+func (g *gate) Nudge(ctx context.Context, keys siding.GateKeys) error {
+	_, err := through(g, "Nudge", func() (struct{}, error) { return struct{}{}, g.Store.Nudge(ctx, keys) })
+	return err
+}
+
 func (g *gate) Reap(ctx context.Context) (int, error) {
 	return through(g, "Reap", func() (int, error) { return g.Store.Reap(ctx) })
 }

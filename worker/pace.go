@@ -27,6 +27,7 @@ const (
 	shareCut   = 0.8
 	shareLeast = 0.05
 	shareGrows = 0.01 // a second
+	upwards    = 0.05 // of the rate: so fast does the level rise beyond it
 	costEvery  = 8    // calls from one estimate of their cost to the next
 )
 
@@ -36,11 +37,11 @@ func (p *pacing) start(now time.Duration) int64 {
 	for i := range p.limits {
 		if b := &p.limits[i]; b.limit > 0 {
 			b.refill(now)
-			b.level -= b.price(i)
+			b.level = max(b.level-b.price(), -b.limit) // a debt of no more than a minute
 		}
 	}
 	p.refillOwn(now)
-	p.own--
+	p.own = max(p.own-1, -1)
 	return p.begun
 }
 
@@ -80,8 +81,8 @@ func (p *pacing) share(now time.Duration) float64 {
 func (p *pacing) rate() float64 {
 	rate := math.Inf(1)
 	for i := range p.limits {
-		if b := &p.limits[i]; b.limit > 0 && b.price(i) > 0 {
-			rate = min(rate, b.rate()/b.price(i))
+		if b := &p.limits[i]; b.limit > 0 && b.price() > 0 {
+			rate = min(rate, b.rate()/b.price())
 		}
 	}
 	return rate
@@ -103,7 +104,7 @@ func (p *pacing) room(now time.Duration, n int) int {
 	for i := range p.limits {
 		if b := &p.limits[i]; b.limit > 0 {
 			b.refill(now)
-			most = min(most, b.room(i))
+			most = min(most, b.room())
 		}
 	}
 	if p.share(now) < 1 {
@@ -119,7 +120,7 @@ func (p *pacing) due(now time.Duration) time.Duration {
 	for i := range p.limits {
 		if b := &p.limits[i]; b.limit > 0 {
 			b.refill(now)
-			wait = max(wait, b.wait(i))
+			wait = max(wait, b.wait())
 		}
 	}
 	if share := p.share(now); share < 1 {
@@ -137,10 +138,12 @@ const rounding = 1e-6
 
 // bucket is one limit as its service sees it: it holds so much when full, and is refilled all the time, within a minute.
 type bucket struct {
-	limit float64 // 0: not known
-	level float64
-	at    time.Duration // of the level
-	cost  float64       // of a call, as far as the answers show
+	limit     float64 // 0: not known
+	full      float64 // the most that was ever told to remain: the bucket may hold less than a minute's worth
+	level     float64
+	at        time.Duration // of the level
+	corrected time.Duration // when it was last
+	cost      float64       // of a call, as far as the answers show
 
 	seen struct { // the answer from which the cost is reckoned on
 		number    int64
@@ -151,57 +154,64 @@ type bucket struct {
 
 func (b *bucket) rate() float64 { return b.limit / period }
 
-// price is what a call takes from limit number i: one request, or its tokens as estimated. Never more than all: a call
-// that is larger has to be tried to be refused.
-func (b *bucket) price(i int) float64 {
-	if i == 0 {
-		return 1
-	}
-	return min(b.cost, b.limit)
-}
+// price is what a call takes: one request, or its tokens as estimated. Never more than all: a call that is larger has to
+// be tried to be refused.
+func (b *bucket) price() float64 { return min(b.cost, b.limit) }
 
 func (b *bucket) refill(now time.Duration) {
-	b.level = min(b.level+b.rate()*(now-b.at).Seconds(), b.limit)
+	b.level = min(b.level+b.rate()*(now-b.at).Seconds(), b.holds())
 	b.at = now
 }
 
-func (b *bucket) room(i int) float64 {
-	price := b.price(i)
+// holds is how much the bucket holds, as far as is known: always enough for a call.
+func (b *bucket) holds() float64 { return max(b.full, b.price()) }
+
+func (b *bucket) room() float64 {
+	price := b.price()
 	if price <= 0 {
 		return math.Inf(1)
 	}
-	return math.Floor(b.level/price + rounding)
+	return max(0, math.Floor((b.level-b.reserve())/price+rounding))
 }
 
-func (b *bucket) wait(i int) float64 {
-	price := b.price(i)
+// reserve is left in the bucket, as what is told is rounded and no two calls take equally long on their way: one more
+// call, where the bucket holds many.
+func (b *bucket) reserve() float64 { return min(b.price(), (b.holds()-b.price())/8) }
+
+func (b *bucket) wait() float64 {
+	price := b.price()
 	if price <= 0 {
 		return 0
 	}
-	need := min(max(price, b.rate()*together), b.limit)
+	need := min(max(price, b.rate()*together)+b.reserve(), b.holds())
 	return (need - b.level) / b.rate()
 }
 
 // correct takes in what an answer says. What remained when the call came, what has been refilled since it began, and
 // what the calls since have taken, gives the level; this holds as well where the service writes what remains when it
-// answers, as long as calls come and go steadily. Less than was thought counts at once, more only by and by.
+// answers, as long as calls come and go steadily. Where they do not, it may be far too high, for instance because a full
+// bucket was not refilled: so less than was thought counts at once, more only by and by.
 func (b *bucket) correct(now, began time.Duration, number, begun int64, told siding.RateLimit, i int) {
-	first := b.limit == 0
-	b.limit = float64(told.Limit)
-	remaining := min(max(float64(told.Remaining), 0), b.limit)
-	b.estimate(first, began, number, remaining)
-	level := remaining + b.rate()*(now-began).Seconds() - float64(begun-number)*b.price(i)
-	level = min(max(level, -b.limit/2), b.limit) // a limit that nobody can believe does not stop the work for long
+	first := b.limit != float64(told.Limit)
 	if first {
-		b.level, b.at = level, now
+		*b = bucket{limit: float64(told.Limit)}
+	}
+	remaining := min(max(float64(told.Remaining), 0), b.limit)
+	b.full = max(b.full, remaining)
+	if i == 0 {
+		b.cost = 1
+	} else {
+		b.estimate(first, began, number, remaining)
+	}
+	level := remaining + b.rate()*(now-began).Seconds() - float64(begun-number)*b.price()
+	level = min(max(level, -b.limit/2), b.holds()) // a limit that nobody can believe does not stop the work for long
+	if first {
+		b.level, b.at, b.corrected = level, now, now
 		return
 	}
 	b.refill(now)
-	if level < b.level {
-		b.level = level
-	} else {
-		b.level += (level - b.level) / 8
-	}
+	b.level = min(level, b.level+upwards*b.rate()*(now-b.corrected).Seconds())
+	b.corrected = now
 }
 
 // estimate reckons from two answers what the calls between them have cost. The first answer alone allows a guess: that
