@@ -55,6 +55,13 @@ type Config struct {
 	Limits Limits
 	// EventHeader names a request header that carries the event ID, for a simulator's meter; empty: none is sent.
 	EventHeader string
+	// Budget is the most that the calls of the message's queue may cost together, whatever asked for them: what was billed,
+	// and what those of open or unknown fate cost at most. A call that could exceed it is not made, and its message is held
+	// with the recipe (cause budget). 0: no limit. A model without a known price cannot have one.
+	Budget siding.Money
+	// StoreID is the ID of the store that the messages are in ([siding.StoreInfo]); it keys the account's name in
+	// [Handler.Gates] and [Handler.Lane]. Empty: the account has no name.
+	StoreID string
 	// Journal records the calls. Without one the handler tells its digest and its estimates, needs no key, and asks nothing.
 	Journal siding.Journal
 	// Clock gives the time for prices and dates; nil: time.Now.

@@ -23,14 +23,20 @@ func (h *Handler) Handle(ctx context.Context, d *siding.Delivery) (siding.Result
 	}
 	p, f := h.prepare(d.Body)
 	if f != nil {
-		return siding.Result{}, f
+		return siding.Result{NoCall: unheard(f)}, f
 	}
 	c := conversation{h: h, d: d, prompt: p}
 	body, f := c.run(ctx)
 	if f != nil && f.Scope == siding.ScopeLane {
-		f.Lane = h.Lane()
+		f.Lane = h.lane
 	}
-	return siding.Result{Body: body, Judged: c.judged}, failed(f)
+	return siding.Result{Body: body, Judged: c.judged, NoCall: !c.called && unheard(f), Limits: c.limits}, failed(f)
+}
+
+// unheard tells whether a delivery without a call says nothing about account, lane and recipe. A fault of one of them,
+// found before the service could be asked, does.
+func unheard(f *siding.Failure) bool {
+	return f == nil || f.Outcome != siding.OutcomeHeld || f.Scope == ""
 }
 
 // A conversation is the handling of one delivery: mostly one call, more when the service pauses its turn.
@@ -43,6 +49,9 @@ type conversation struct {
 	paused   []journaled // the paused turns, in their order
 	rejected []siding.CallID
 	judged   []siding.Judgement
+
+	called bool               // a request was sent in this delivery
+	limits *siding.RateLimits // as the latest answer told them
 }
 
 // journaled is an answer that the journal has.
@@ -131,9 +140,9 @@ func (c *conversation) obtain(ctx context.Context) (journaled, *siding.Failure) 
 		}
 		worst, priced := h.worst(h.estimateOf(c.prompt), c.limit)
 		start, err := h.c.Journal.StartCall(ctx, siding.CallRequest{
-			Token: c.d.Token, RequestHash: req.hash, AskHash: req.ask, Digest: h.digest, Lane: h.Lane(),
+			Token: c.d.Token, RequestHash: req.hash, AskHash: req.ask, Digest: h.digest, Lane: h.lane,
 			Deadline: h.c.Timeout + callMargin, WorstCost: worst, Priced: priced, OutputLimit: c.limit, OnUnknown: h.c.OnUnknown,
-			Rejected: c.rejected,
+			Rejected: c.rejected, Budget: h.c.Budget,
 		})
 		switch {
 		case err != nil:
@@ -143,6 +152,8 @@ func (c *conversation) obtain(ctx context.Context) (journaled, *siding.Failure) 
 			if use || f != nil {
 				return got, f
 			}
+		case start.Held:
+			return journaled{}, h.overBudget(start.Spent, worst)
 		case !start.BusyUntil.IsZero():
 			return journaled{}, c.busy(start.BusyUntil)
 		case start.Call != 0:
@@ -160,7 +171,12 @@ func (c *conversation) obtain(ctx context.Context) (journaled, *siding.Failure) 
 // call sends the request and writes down how it ended, before anything else.
 func (c *conversation) call(ctx context.Context, id siding.CallID, req request) (journaled, *siding.Failure) {
 	began := c.h.c.Clock()
-	end, a, f := c.h.conclude(c.h.send(ctx, req.body, c.d.ID), began)
+	r := c.h.send(ctx, req.body, c.d.ID)
+	c.called = true
+	if told := rateLimits(r.header); told != nil {
+		c.limits = told
+	}
+	end, a, f := c.h.conclude(r, began)
 	end.Call = id
 	if err := c.h.save(ctx, end); err != nil {
 		// The answer is not in the journal, so it must not be used. The call counts as unknown, maybe billed.
@@ -206,7 +222,7 @@ func (c *conversation) busy(until time.Time) *siding.Failure {
 		from = c.h.c.Clock()
 	}
 	return &siding.Failure{
-		Outcome: siding.OutcomeHeld, Cause: siding.CauseTimeout, Lane: c.h.Lane(), NoCall: true,
+		Outcome: siding.OutcomeHeld, Cause: siding.CauseTimeout, Lane: c.h.lane, NoCall: true,
 		RetryAfter: min(max(until.Sub(from), time.Second), maxTimeout+callMargin),
 		Err:        errors.New("the same request is under way from another delivery; it is not sent again before that call's deadline"),
 	}

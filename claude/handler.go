@@ -24,6 +24,8 @@ type Handler struct {
 	imageFields [][]string
 	rules       rules
 	digest      string
+	account     string // empty: not known by a name
+	lane        string
 	client      anthropic.Client
 	gate        gate
 	maxRequest  int // bytes; see the constants of these names
@@ -46,7 +48,7 @@ func New(c Config) (*Handler, error) {
 			errs = append(errs, fmt.Errorf("input.schema: %w", err))
 		}
 	}
-	errs = append(errs, h.completeOutput(), h.completeImages())
+	errs = append(errs, h.completeOutput(), h.completeImages(), h.completeBudget())
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -55,6 +57,7 @@ func New(c Config) (*Handler, error) {
 		h.rules.tools, h.rules.tool = true, toolName
 	}
 	h.digest = h.digestOf()
+	h.nameGates()
 	h.client = anthropic.NewClient(
 		option.WithoutEnvironmentDefaults(), option.WithAPIKey(c.APIKey), option.WithBaseURL(c.BaseURL),
 		option.WithHTTPClient(c.HTTPClient), option.WithMaxRetries(0),
@@ -122,6 +125,3 @@ func (h *Handler) completeImages() error {
 // Digest gives the recipe digest: a short hash of everything that shapes the request and its acceptance. It is the same
 // in every version of this package.
 func (h *Handler) Digest() string { return h.digest }
-
-// Lane names what fails together: the handler and the model.
-func (h *Handler) Lane() string { return "claude/" + h.c.Model }

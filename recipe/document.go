@@ -113,9 +113,7 @@ func (d *document) value(key *Key, name, n ast.Node) {
 	}
 	switch n := n.(type) {
 	case *ast.NullNode:
-		if key.Kind != KindAny {
-			d.fail(name, "%s has no value; give it one, or take the key out", key.Path)
-		}
+		d.fail(name, "%s has no value; give it one, or take the key out", key.Path)
 		return
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
 		d.fail(n, "anchors, aliases and tags are not read in a recipe; write the value out")

@@ -11,6 +11,9 @@ func TestTheRecipesOfTheExamplesAreSound(t *testing.T) {
 	r, err := Load("../examples/wallpapers/recipe.yaml")
 	require.NoError(t, err)
 	require.Equal(t, "tag-wallpapers", r.Queue)
+	r, err = Load("../examples/readings/recipe.yaml")
+	require.NoError(t, err)
+	require.Equal(t, "readings", r.Queue)
 }
 
 // The recipe on the manual's page is sound, but for the files that it names.

@@ -20,7 +20,8 @@ const (
 	KindPointer  Kind = "JSON Pointer"
 	KindFile     Kind = "file name" // relative to the recipe's folder
 	KindList     Kind = "list of texts"
-	KindAny      Kind = "anything"
+	KindNumbers  Kind = "list of whole numbers"
+	KindTexts    Kind = "group of texts" // whose keys are free
 )
 
 // Key is one key that a recipe may have. The reference page is made from these.
@@ -49,7 +50,7 @@ var keys = []Key{
 	{"input.id", KindPointer, "a hash of the record's bytes and its number among equals", "RFC 6901; `/name` in CSV", "Where a record has its event ID. See [inputs](inputs.md).", ""},
 	{"input.schema", KindFile, "any record", "a JSON Schema of at most 1 MiB, without references to other files", "What a valid record is. One that does not fit is set aside as `schema-violation`, without a call.", ""},
 
-	{"claude", KindMap, "", "", "Asks Claude about each record. A recipe must have this group.", ""},
+	{"claude", KindMap, "", "", "Asks Claude about each record. A recipe has exactly one of the groups claude, webhook and command.", ""},
 	{"claude.model", KindText, "must be given", "", "The model, as the service names it.", ""},
 	{"claude.max_tokens", KindInteger, "must be given", "at least 1", "The longest answer, in tokens. An answer that is cut there is asked for again with twice as much, up to the model's maximum.", ""},
 	{"claude.system", KindText, "none", "", "The system prompt.", ""},
@@ -64,7 +65,32 @@ var keys = []Key{
 	{"claude.timeout", KindDuration, "`10m`", "`1s` to `1h`", "How long one call may take.", ""},
 	{"claude.mode", KindText, "`message`", "`message`", "One call for each record.", ""},
 
-	{"preflight", KindMap, "", "", "What is checked before a call is made.", ""},
+	{"webhook", KindMap, "", "", "Sends each record to an address. See [handlers](handlers.md).", ""},
+	{"webhook.url", KindText, "must be given", "http or https", "The address, without user name and password. Behind the host `${NAME}` stands for a variable of the environment.", ""},
+	{"webhook.method", KindText, "`POST`", "`POST`, `PUT`, `PATCH` or `DELETE`", "How it is sent.", ""},
+	{"webhook.headers", KindTexts, "none", "", "Headers that go with each request, for instance `{Authorization: \"Bearer ${TOKEN}\"}`; `${NAME}` stands for a variable of the environment.", ""},
+	{"webhook.idempotency_header", KindText, "`Idempotency-Key`", "", "The header that carries the event ID.", ""},
+	{"webhook.timeout", KindDuration, "`30s`", "`1s` to `1h`", "How long one request and its reply may take.", ""},
+	{"webhook.done", KindNumbers, "none", "200 to 599", "Statuses that mean that the event was received, beyond 2xx.", ""},
+	{"webhook.transient", KindNumbers, "none", "200 to 599", "Statuses that may pass by themselves.", ""},
+	{"webhook.permanent", KindNumbers, "none", "200 to 599", "Statuses that set the record aside.", ""},
+	{"webhook.gray", KindNumbers, "none", "200 to 599", "Statuses that are perhaps chance, perhaps the record's fault.", ""},
+	{"webhook.follow_redirects", KindBool, "`false`", "", "Follows 307 and 308 to the same host.", ""},
+	{"webhook.allow_private", KindBool, "`false`", "", "Connects to addresses of this machine and of private networks too, and through the environment's proxy.", ""},
+	{"webhook.max_response", KindInteger, "`1048576`", "1 to 67,108,864", "How many bytes of a reply are kept.", ""},
+
+	{"command", KindMap, "", "", "Runs a program for each record, in the recipe's folder. See [handlers](handlers.md).", ""},
+	{"command.argv", KindList, "must be given", "", "The program and its arguments. No shell reads them.", ""},
+	{"command.env", KindList, "none", "", "What the program gets of the environment beyond a few variables: `NAME` hands one on, `NAME=value` sets one.", ""},
+	{"command.timeout", KindDuration, "`5m`", "`1s` to `24h`", "How long one run may take.", ""},
+	{"command.grace", KindDuration, "`5s`", "up to `1m`", "How long the program has to end after SIGTERM, until SIGKILL.", ""},
+	{"command.permanent", KindNumbers, "none", "1 to 255", "Further exit statuses that set the record aside.", ""},
+	{"command.gray", KindNumbers, "none", "1 to 255", "Further exit statuses that are perhaps chance, perhaps the record's fault.", ""},
+	{"command.max_output", KindInteger, "`1048576`", "1 to 67,108,864", "The longest result, in bytes.", ""},
+	{"command.output", KindMap, "", "", "What a result must be.", ""},
+	{"command.output.schema", KindFile, "anything is a result", "a JSON Schema of at most 1 MiB, without references to other files", "What a good result is. One that does not fit is set aside as `schema-mismatch`.", ""},
+
+	{"preflight", KindMap, "", "", "What is checked before a call is made; for claude only.", ""},
 	{"preflight.max_input_tokens", KindInteger, "what the model takes", "at least 1", "Sets records aside as `input-too-large` whose prompt is estimated to have more tokens. The estimate errs on the high side.", ""},
 	{"preflight.oversize", KindText, "`dead`", "`dead`", "What happens to those: they are set aside.", ""},
 
@@ -80,15 +106,14 @@ var keys = []Key{
 	{"concurrency", KindInteger, "`8`", "1 to 1000", "How many messages are worked on at once.", ""},
 	{"on_unknown", KindText, "`resend`", "`resend` or `quarantine`", "What happens to a message one of whose calls may have been billed although no answer came: it is asked again and may be paid twice, or it is set aside as `unknown-call`.", ""},
 
-	{"budget", KindMap, "", "", "The most that may be spent.", "no budget would be kept; take it out, and bound the cost by the number of records"},
-	{"budget.usd", KindMoney, "none", "0 to 9,000,000, at most twelve decimals", "In dollars.", ""},
+	{"budget", KindMap, "", "", "The most that may be spent. Only Claude costs money, so only a recipe with the group claude can have one.", ""},
+	{"budget.usd", KindMoney, "no limit", "more than 0, at most 9,000,000, at most twelve decimals", "In dollars, for all calls ever made for this queue, and those of unknown fate at the most that they can cost. A call that could exceed it is not made: the recipe is [held](concepts.md) instead. The model must have a known price.", ""},
+
 	{"alert", KindMap, "", "", "When somebody is told.", "nobody would be told; take it out"},
 	{"alert.dead", KindInteger, "none", "at least 1", "At this many dead letters.", ""},
 	{"alert.new_group", KindBool, "`false`", "", "At a failure of a new kind.", ""},
 	{"alert.command", KindList, "none", "", "The command to run.", ""},
 	{"alert.webhook", KindText, "none", "", "The address to send to.", ""},
-	{"webhook", KindAny, "", "", "Sends each record to an address.", "use claude"},
-	{"command", KindAny, "", "", "Runs a command for each record.", "use claude"},
 	{"then", KindMap, "", "", "Where a result goes on to.", "the results would go nowhere; take it out"},
 	{"then.queue", KindText, "none", "", "The queue.", ""},
 	{"then.field", KindPointer, "none", "", "The field of its record that the result becomes.", ""},

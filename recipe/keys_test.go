@@ -63,7 +63,7 @@ func TestTheKeysAreWellFormed(t *testing.T) {
 			require.Equal(t, KindMap, find(k.Path[:i]).Kind, k.Path)
 		}
 		require.True(t, strings.HasSuffix(k.Meaning, "."), k.Path)
-		require.Equal(t, k.Kind == KindMap || k.Kind == KindAny, k.Default == "", k.Path)
+		require.Equal(t, k.Kind == KindMap, k.Default == "", k.Path)
 	}
 }
 

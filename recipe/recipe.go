@@ -12,6 +12,8 @@ import (
 
 	"github.com/siding-dev/siding"
 	"github.com/siding-dev/siding/claude"
+	"github.com/siding-dev/siding/command"
+	"github.com/siding-dev/siding/webhook"
 )
 
 // Recipe is a recipe that has been read and found sound.
@@ -26,8 +28,11 @@ type Recipe struct {
 	Concurrency int
 
 	policy siding.Policy
-	claude claude.Config
 	digest string
+	// Exactly one of these is set: what is done with a record.
+	claude  *claude.Config
+	webhook *webhook.Config
+	command *command.Config
 }
 
 // Load reads a recipe file. The error is an [Errors], unless the file cannot be read.
@@ -56,7 +61,7 @@ func Parse(name string, src []byte, dir string) (*Recipe, error) {
 	r.Concurrency = int(d.integer("concurrency", 1, 1000, 8))
 	r.policy = d.policy()
 	d.unsupported()
-	d.claude(r, dir)
+	d.handler(r, dir)
 	if len(d.errs) > 0 {
 		d.errs.sort()
 		return nil, d.errs
@@ -150,7 +155,6 @@ func (d *document) unsupported() {
 	} else {
 		d.choice("claude.mode", "message")
 	}
-	d.money("budget.usd")
 	d.integer("alert.dead", 1, math.MaxInt64, 1)
 	d.boolean("alert.new_group")
 	d.list("alert.command")

@@ -46,7 +46,43 @@ preflight:
 retry: {max_retries: 0, base: 500ms, factor: 1.5, cap: 1m, jitter: 0, gray_retries: 2, gray: [schema-mismatch, refused]}
 concurrency: 16
 on_unknown: quarantine
+budget: {usd: 5.00}
 `
+
+// sends and runs have every key of their groups.
+const (
+	sends = `version: 1
+queue: events
+input: {id: /id, schema: record.schema.json}
+webhook:
+  url: https://example.com/hook/${SECRET}
+  method: PUT
+  headers: {Authorization: "Bearer ${TOKEN}", X-From: siding}
+  idempotency_header: Event-Id
+  timeout: 10s
+  done: [409]
+  transient: [404]
+  permanent: [403, 401]
+  gray: [500]
+  follow_redirects: true
+  allow_private: true
+  max_response: 2048
+on_unknown: quarantine
+`
+	runs = `version: 1
+queue: readings
+input: {schema: record.schema.json}
+command:
+  argv: [python3, normalise.py, --version=2]
+  env: [TOKEN, MODE=fast]
+  timeout: 1m
+  grace: 2s
+  permanent: [3, 4]
+  gray: [5]
+  max_output: 4096
+  output: {schema: tags.schema.json}
+`
+)
 
 // folder makes a folder with the files that everything names.
 func folder(t *testing.T) string {
@@ -83,10 +119,18 @@ func TestARecipeWithEveryKey(t *testing.T) {
 	require.EqualValues(t, 150_000, r.claude.MaxInputTokens)
 	require.Equal(t, siding.UnknownQuarantine, r.claude.OnUnknown)
 	require.Equal(t, filepath.Join(dir, "images"), r.claude.Images.Root)
+	require.Equal(t, 5*siding.USD, r.claude.Budget)
+	require.True(t, r.AsksClaude())
 	for _, k := range Keys() {
-		if k.Refused == "" && !strings.HasPrefix(k.Path, "alert.") && !strings.HasPrefix(k.Path, "budget.") && !strings.HasPrefix(k.Path, "then.") {
-			name := k.Path[strings.LastIndexByte(k.Path, '.')+1:]
-			require.Contains(t, everything, name+":", "the test must have every key")
+		if k.Refused == "" && !strings.HasPrefix(k.Path, "alert.") && !strings.HasPrefix(k.Path, "then.") {
+			name, text := k.Path[strings.LastIndexByte(k.Path, '.')+1:], everything
+			switch group, _, _ := strings.Cut(k.Path, "."); group {
+			case "webhook":
+				text = sends
+			case "command":
+				text = runs
+			}
+			require.Contains(t, text, name+":", "the test must have every key")
 		}
 	}
 }
@@ -150,9 +194,12 @@ func TestAHandlerNeedsAKeyOnlyToAsk(t *testing.T) {
 	h, err = r.Handler(Env{Journal: store})
 	require.ErrorContains(t, err, "ANTHROPIC_API_KEY")
 	require.Nil(t, h)
-	h, err = r.Handler(Env{Journal: store, APIKey: "sk-test", BaseURL: "http://127.0.0.1:1"})
+	h, err = r.Handler(Env{Journal: store, APIKey: "sk-test", BaseURL: "http://127.0.0.1:1", StoreID: "s"})
 	require.NoError(t, err)
-	require.NotNil(t, h)
+	gates := h.GateKeys()
+	require.Regexp(t, "^claude/[0-9a-f]{8}$", gates.Account.Name)
+	require.Equal(t, siding.GateKey{Scope: siding.ScopeLane, Name: h.Lane()}, gates.Lane)
+	require.Equal(t, siding.GateKey{Scope: siding.ScopeRecipe, Name: "tag-jobs@" + r.Digest()}, gates.Recipe)
 }
 
 func TestABadEnvironmentIsNoFaultOfTheRecipe(t *testing.T) {

@@ -59,6 +59,59 @@ func (d *document) list(path string) []string {
 	return list
 }
 
+// numbers is a list of whole numbers.
+func (d *document) numbers(path string) []int {
+	n, ok := d.nodes[path]
+	if !ok {
+		return nil
+	}
+	seq, ok := n.(*ast.SequenceNode)
+	if !ok {
+		d.fail(n, "%s must be a list, and is %s; write [400, 410]", path, nodeKind(n))
+		return nil
+	}
+	var list []int
+	for _, each := range seq.Values {
+		i, ok := each.(*ast.IntegerNode)
+		if !ok {
+			d.fail(each, "each entry of %s must be a whole number, and is %s", path, nodeKind(each))
+			continue
+		}
+		value, ok := i.Value.(uint64)
+		if !ok || value > math.MaxInt32 { // a negative one is an int64
+			d.fail(each, "%s lists %s, which is out of range", path, show(each.GetToken().Value))
+			continue
+		}
+		list = append(list, int(value))
+	}
+	return list
+}
+
+// texts is a group of texts whose keys are free.
+func (d *document) texts(path string) map[string]string {
+	n, ok := d.nodes[path]
+	if !ok {
+		return nil
+	}
+	m, ok := n.(*ast.MappingNode)
+	if !ok {
+		d.fail(n, "%s must be a group of texts, and is %s; write {Name: text}", path, nodeKind(n))
+		return nil
+	}
+	all := map[string]string{}
+	for _, pair := range m.Values {
+		name, ok := pair.Key.(*ast.StringNode)
+		if !ok {
+			d.fail(pair.Key, "a key in %s must be a plain word, and this is %s; put it in quotes", path, nodeKind(pair.Key))
+			continue
+		}
+		if text, ok := d.textOf("each value in "+path, pair.Value); ok {
+			all[name.Value] = text
+		}
+	}
+	return all
+}
+
 // choice is a text that is one of a few words, the first by default.
 func (d *document) choice(path string, words ...string) string {
 	text := d.text(path, words[0])

@@ -11,6 +11,8 @@ cd "$(dirname "$0")/.."
 race_flags
 # One test runs the official client for Node against the simulator.
 need npm nodejs npm || echo "npm is not here: the test with the official Node client will be skipped" >&2
+# One example runs a few lines of Python.
+need python3 python3 || echo "python3 is not here: the tests of examples/readings will be skipped" >&2
 
 mkdir -p .bin
 log=.bin/test.log

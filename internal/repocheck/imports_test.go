@@ -24,9 +24,11 @@ var arrows = map[string][]string{
 	"memory":             {"."},
 	"worker":             {"."},
 	"claude":             {"."},
+	"webhook":            {"."},
+	"command":            {"."},
 	"intake":             {"."},
 	"storetest":          {".", "memory"}, // the plain store that others are compared with
-	"recipe":             {".", "claude"},
+	"recipe":             {".", "claude", "webhook", "command"},
 	"cmd/siding":         {"*"},
 	"examples":           {"*"},
 	"internal/repocheck": {}, // its tests may
