@@ -137,7 +137,7 @@ func TestWhatARecipeDoesIsOneThing(t *testing.T) {
 		head + "webhook: {url: https://a.b, done: [-1], gray: [99], permanent: 4}\n": {"webhook.done lists -1", "webhook.permanent must be a list"},
 		head + "webhook: {url: https://a.b, gray: [99]}\n":                           {"webhook.gray: 99 is no status"},
 		head + "webhook: {url: https://a.b, follow: true}\n":                         {"there is no key follow in webhook"},
-		head + hook + "budget: {usd: 5}\n":                                           {"r.yaml:4:1: a budget would mean nothing: webhook costs no money"},
+		head + hook + "budget: {usd: 5}\n":                                           {"r.yaml:4:9: a budget would mean nothing: webhook costs no money"},
 		head + run + "budget: {usd: 5}\n":                                            {"command costs no money"},
 		head + run + "preflight: {max_input_tokens: 5}\n":                            {"preflight is for claude only"},
 		small + "budget: {usd: 0}\n":                                                 {"r.yaml:7:15: budget.usd is 0"},

@@ -163,20 +163,32 @@ func (d *document) unsupported() {
 	d.pointer("then.field")
 }
 
-// parts gives the errors that one was joined from.
+// parts gives the errors that one was joined from. What stands before a joined one, such as the name of a field, stands
+// before each.
 func parts(err error) []error {
-	var joined interface{ Unwrap() []error }
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &joined):
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // what is wrapped is looked at below
 		var all []error
 		for _, each := range joined.Unwrap() {
 			all = append(all, parts(each)...)
 		}
 		return all
 	}
-	return []error{err}
+	inner := errors.Unwrap(err)
+	if inner == nil {
+		return []error{err}
+	}
+	prefix, ok := strings.CutSuffix(err.Error(), inner.Error())
+	within := parts(inner)
+	if !ok || len(within) == 0 {
+		return []error{err}
+	}
+	for i, each := range within {
+		within[i] = fmt.Errorf("%s%w", prefix, each)
+	}
+	return within
 }
 
 // readFile reads a file of at most n bytes; of a longer one, as much.

@@ -19,7 +19,7 @@ func (a *app) explainCommand() *cobra.Command {
 	}
 	return &cobra.Command{
 		Use:       "explain [CODE]",
-		Short:     "Say what a cause, a reason, an outcome or a state means, and what to do",
+		Short:     "Say what a cause, a reason, an outcome, a state or a kind of hold means, and what to do",
 		Long:      "Explain says what a code means that messages, lists and summaries show, and what to do about it. Without a code\nit lists them all.",
 		Example:   example("siding explain schema-mismatch", "siding explain attempts-exhausted"),
 		Args:      cobra.MaximumNArgs(1),
@@ -49,7 +49,7 @@ func (a *app) explainCommand() *cobra.Command {
 type explanationLine struct {
 	Type             string   `json:"type"` // explanation
 	V                int      `json:"v"`
-	Kind             string   `json:"kind"` // cause, reason, outcome or state
+	Kind             string   `json:"kind"` // cause, reason, outcome, state or hold
 	Code             string   `json:"code"`
 	Meaning          string   `json:"meaning"`
 	Advice           string   `json:"advice"`

@@ -22,6 +22,7 @@ func TestEveryCodeIsExplained(t *testing.T) {
 	require.Equal(t, texts(siding.Reasons()), kinds[kindReason])
 	require.Equal(t, texts(siding.Outcomes()), kinds[kindOutcome])
 	require.Equal(t, texts(siding.States()), kinds[kindState])
+	require.Equal(t, texts(siding.HoldKinds()), kinds[kindHold])
 }
 
 func TestExplain(t *testing.T) {
@@ -33,6 +34,7 @@ func TestExplain(t *testing.T) {
 	require.Equal(t, []any{"strip-invalid-utf8", "replace-invalid-utf8"}, o[0]["suggested_repairs"])
 	require.Len(t, objects(t, p.ok(t, "explain", "expired", "--json")), 2, "it is a cause and a reason")
 	require.Len(t, objects(t, p.ok(t, "explain", "--json")), len(explanations))
+	require.Contains(t, p.ok(t, "explain", "budget"), "Raise budget.usd")
 	require.Contains(t, p.ok(t, "explain"), "attempts-exhausted")
 	code, _ := p.run(t, "", "explain", "\x1b[2J")
 	require.Equal(t, exitUsage, code)

@@ -10,6 +10,7 @@ const (
 	kindReason  = "reason"
 	kindOutcome = "outcome"
 	kindState   = "state"
+	kindHold    = "hold"
 )
 
 func cause(c siding.Cause, meaning, advice string) explanation {
@@ -70,6 +71,9 @@ var explanations = []explanation{
 	cause(siding.CauseUnknown, "What went wrong is not known.", "Read the error text."),
 	cause(siding.CauseInvalidCSV, "The row does not fit its file: a stray quote, or more or fewer fields than the header has.", fixAndRun),
 
+	cause(siding.CauseBudget, "The next call could exceed the recipe's budget, and was not made.",
+		"Raise budget.usd in the recipe, and run the same command again. Nothing was set aside for it."),
+
 	reason(siding.ReasonPoison, "A permanent failure: this message will never pass as it is.", "See its cause."),
 	reason(siding.ReasonAttemptsExhausted, "It failed as often as the recipe allows.", "See its cause; send it back when that is mended."),
 	reason(siding.ReasonGrayExhausted, "It failed more often than gray_retries allows in a way that may be chance.", "See its cause."),
@@ -87,6 +91,13 @@ var explanations = []explanation{
 	{kindOutcome, string(siding.OutcomePermanent), "This message will never pass as it is.", ""},
 	{kindOutcome, string(siding.OutcomeHeld), "The fault is the account's, the lane's or the recipe's; costs no attempt.", "Mend it, and run the same command again."},
 	{kindOutcome, string(siding.OutcomeInterrupted), "The delivery did not end by itself; costs no attempt.", ""},
+
+	{kindHold, string(siding.HoldFault), "A known fault of the account, the model or the recipe is in the way of everything.", "Mend it, and run the same command again: each start tries one message."},
+	{kindHold, string(siding.HoldOutage), "The service answers nobody. One message at a time finds out whether it does again.", "Nothing: the work waits. It goes on by itself."},
+	{kindHold, string(siding.HoldSystemic), "Message after message fails alike, so that the recipe, and not the messages, seems to be at fault. None of them is set aside.",
+		"Look at the error text and at one of them with \"siding show\"; mend the recipe. If it is the messages' own fault after all: \"siding holds resume --as-poison\"."},
+	{kindHold, string(siding.HoldBudget), "The next call could exceed the recipe's budget.", "Raise budget.usd in the recipe, and run the same command again."},
+	{kindHold, string(siding.HoldManual), "Somebody holds it by hand.", "\"siding holds resume\" ends it."},
 
 	{kindState, string(siding.StateReady), "Waits to be worked, perhaps not before a later time.", ""},
 	{kindState, string(siding.StateLeased), "A worker has it.", ""},

@@ -38,17 +38,24 @@ func (a *app) openJob(ctx context.Context, recipePath, simulate string, concurre
 }
 
 func (j *job) open(ctx context.Context, a *app, dir, simulate string) (err error) {
+	if simulate != "" && !j.recipe.AsksClaude() {
+		return usagef("recipe %s: --simulate stands in for Claude, and this recipe does not ask it; nothing else can be simulated", siding.Scrub(j.recipe.Name, 512))
+	}
 	if j.sim, err = a.startSimulator(simulate); err != nil {
 		return err
 	}
-	if _, err := j.recipe.Handler(a.handlerEnv(j.sim, noJournal{})); err != nil {
-		return explainEnv(j.recipe.Name, err)
+	if _, err := j.recipe.Handler(a.handlerEnv(j.sim, noJournal{}, "")); err != nil {
+		return explainEnv(j.recipe, err)
 	}
 	if j.store, j.path, err = a.openCreating(ctx, dir, j.sim != nil); err != nil {
 		return err
 	}
-	if j.handler, err = j.recipe.Handler(a.handlerEnv(j.sim, j.store)); err != nil {
-		return explainEnv(j.recipe.Name, err)
+	info, err := j.store.Info(ctx)
+	if err != nil {
+		return storeError(err)
+	}
+	if j.handler, err = j.recipe.Handler(a.handlerEnv(j.sim, j.store, info.ID)); err != nil {
+		return explainEnv(j.recipe, err)
 	}
 	return nil
 }
@@ -56,19 +63,28 @@ func (j *job) open(ctx context.Context, a *app, dir, simulate string) (err error
 // noJournal stands for a journal while it is found out whether a handler can be made; nothing is asked of it.
 type noJournal struct{ siding.Journal }
 
-func (a *app) handlerEnv(sim *claudesim.Server, journal siding.Journal) recipe.Env {
+func (a *app) handlerEnv(sim *claudesim.Server, journal siding.Journal, storeID string) recipe.Env {
+	env := recipe.Env{Journal: journal, StoreID: storeID, LookupEnv: func(name string) (string, bool) {
+		value, ok := a.env[name]
+		return value, ok
+	}}
 	if sim == nil {
-		return recipe.Env{Journal: journal, APIKey: a.env["ANTHROPIC_API_KEY"], BaseURL: a.env["ANTHROPIC_BASE_URL"]}
+		env.APIKey, env.BaseURL = a.env["ANTHROPIC_API_KEY"], a.env["ANTHROPIC_BASE_URL"]
+		return env
 	}
-	key := simKey
+	env.APIKey, env.BaseURL, env.EventHeader = simKey, sim.URL(), claudesim.EventHeader
 	if keys := sim.Profile().Keys; len(keys) > 0 {
-		key = keys[0]
+		env.APIKey = keys[0]
 	}
-	return recipe.Env{Journal: journal, APIKey: key, BaseURL: sim.URL(), EventHeader: claudesim.EventHeader}
+	return env
 }
 
-func explainEnv(recipePath string, err error) error {
-	return usagef("recipe %s: %w (--simulate tries a recipe without an account)", siding.Scrub(recipePath, 512), err)
+func explainEnv(r *recipe.Recipe, err error) error {
+	hint := ""
+	if r.AsksClaude() {
+		hint = " (--simulate tries a recipe without an account)"
+	}
+	return usagef("recipe %s: %w%s", siding.Scrub(r.Name, 512), err, hint)
 }
 
 func loadRecipe(path string) (*recipe.Recipe, error) {

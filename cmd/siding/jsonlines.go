@@ -89,6 +89,32 @@ func reviewPrompt(s siding.InputStats) bool {
 	return mismatches*100 > s.Done+s.Dead
 }
 
+// holdLine is an account, lane or recipe that is held or rests.
+type holdLine struct {
+	Type           string          `json:"type"` // hold
+	V              int             `json:"v"`
+	Scope          siding.Scope    `json:"scope"` // account, lane or recipe
+	Name           string          `json:"name"`
+	Kind           siding.HoldKind `json:"kind"` // empty for a lane that only rests
+	Cause          siding.Cause    `json:"cause"`
+	Text           string          `json:"text"`
+	By             string          `json:"by"` // who made it by hand
+	Since          stamp           `json:"since"`
+	Until          stamp           `json:"until"`      // as the service says
+	NextProbe      stamp           `json:"next_probe"` // null when nothing is tried before the next start
+	Probes         int             `json:"probes"`     // that came back with the fault
+	ThrottledUntil stamp           `json:"throttled_until"`
+}
+
+func newHoldLine(g siding.Gate) holdLine {
+	l := holdLine{Type: "hold", V: 1, Scope: g.Key.Scope, Name: g.Key.Name, ThrottledUntil: stamp(g.Throttle.Until)}
+	if h := g.Hold; h != nil {
+		l.Kind, l.Cause, l.Text, l.By, l.Probes = h.Kind, h.Cause, h.Text, h.By, h.Probes
+		l.Since, l.Until, l.NextProbe = stamp(h.Since), stamp(h.Until), stamp(h.NextProbe)
+	}
+	return l
+}
+
 // deadLetterLine is a message that is set aside, in lists.
 type deadLetterLine struct {
 	Type             string        `json:"type"` // dead_letter

@@ -17,7 +17,8 @@ type progress struct {
 	dead  int64             // set aside since then
 
 	began   time.Time
-	settled int64 // ended for good since the beginning
+	settled int64  // ended for good since the beginning
+	held    string // what is held, and why
 	rest    string
 	restEnd time.Time
 	fault   string
@@ -41,16 +42,16 @@ func (p *progress) observe(e worker.Event) {
 			p.settled++
 		}
 	case worker.Throttled:
-		p.restEnd = time.Now().Add(e.For)
+		p.held, p.restEnd = "", time.Now().Add(e.For)
 		if p.rest = "throttled"; e.Failure != nil {
 			p.rest = oneLine(string(e.Failure.Cause), 64)
 		}
 	case worker.Resumed:
-		p.rest = ""
+		p.rest, p.held = "", ""
 	case worker.StoreFault:
 		p.fault = oneLine(e.Err.Error(), 100)
 	case worker.Held:
-		p.rest, p.restEnd = "held, "+string(e.Err.Failure.Cause), time.Time{}
+		p.held = shortHolds(e.Err.Holds)
 	}
 }
 
@@ -94,6 +95,8 @@ func (p *progress) text() string {
 	switch rest := time.Until(p.restEnd); {
 	case p.fault != "":
 		s += ", the store: " + p.fault
+	case p.held != "":
+		s += ", held: " + p.held
 	case p.rest != "" && rest > time.Second:
 		s += fmt.Sprintf(", resting %v (%s)", rest.Round(time.Second), p.rest)
 	case p.rest != "":

@@ -34,6 +34,17 @@ func TestProgress(t *testing.T) {
 		require.Contains(t, p.text(), "resting 1m30s (rate-limited)")
 		p.observe(worker.Resumed{})
 		require.NotContains(t, p.text(), "resting")
+		until := time.Date(2026, 12, 24, 0, 0, 0, 0, time.UTC)
+		p.observe(worker.Held{Err: &worker.HeldError{Holds: []siding.Gate{
+			{Key: siding.GateKey{Scope: siding.ScopeAccount, Name: "claude/1"}, Hold: &siding.Hold{Kind: siding.HoldFault, Cause: siding.CauseAccount, Until: until}},
+			{Key: siding.GateKey{Scope: siding.ScopeLane, Name: "claude/m@1"}, Hold: &siding.Hold{Kind: siding.HoldOutage, Cause: siding.CauseServerError}},
+		}}})
+		require.Contains(t, p.text(), ", held: account (account) until 2026-12-24T00:00:00Z, lane (outage)")
+		p.observe(worker.Throttled{For: 90 * time.Second})
+		require.Contains(t, p.text(), "resting 1m30s (throttled)")
+		require.NotContains(t, p.text(), "held")
+		p.observe(worker.Resumed{})
+		require.NotContains(t, p.text(), "resting")
 		p.observe(worker.StoreFault{Err: errors.New("no room \x1b[2J")})
 		require.Contains(t, p.text(), `the store: no room \x1b[2J`)
 		p.observe(worker.Settled{Decision: siding.Decision{State: siding.StateReady}})

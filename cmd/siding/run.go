@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +22,7 @@ type runFlags struct {
 	force       bool
 	format      string
 	simulate    string
-	wait        time.Duration
+	wait        waitFlag
 	changed     string
 	redriveDead bool
 	concurrency int
@@ -51,7 +50,7 @@ func (a *app) runCommand() *cobra.Command {
 	fl.BoolVar(&f.force, "force", false, "replace a results file that was not written for this recipe and these inputs")
 	formatFlag(cmd, &f.format)
 	a.simulateFlag(cmd, &f.simulate)
-	fl.DurationVar(&f.wait, "wait", 0, "how long to wait for a hold that ends by itself (default: for throttling without end)")
+	f.wait.register(cmd)
 	fl.StringVar(&f.changed, "changed", "", "what to do with answers that were given under another recipe: keep or ask")
 	fl.BoolVar(&f.redriveDead, "redrive-dead", false, "send those of this input's records back that were set aside before")
 	concurrencyFlag(cmd, &f.concurrency)
@@ -73,8 +72,9 @@ func (f runFlags) check() error {
 	switch {
 	case f.changed != "" && f.changed != "keep" && f.changed != "ask":
 		return usagef("--changed %q is unknown; it is keep (take the old answers) or ask (ask again, and pay again)", siding.Scrub(f.changed, 64))
-	case f.wait < 0:
-		return usagef("--wait is %v; it must not be negative", f.wait)
+	}
+	if err := f.wait.check(); err != nil {
+		return err
 	}
 	return checkConcurrency(f.concurrency)
 }
@@ -174,7 +174,7 @@ func (r *oneRun) work(ctx context.Context) error {
 		return nil
 	}
 	p := newProgress(stats)
-	w, err := r.worker(worker.Config{Input: r.input, Drain: true, Observe: p.observe})
+	w, err := r.worker(worker.Config{Input: r.input, Drain: true, Observe: p.observe, Wait: r.flags.wait.forHold})
 	if err != nil {
 		return err
 	}
@@ -189,9 +189,10 @@ func (r *oneRun) work(ctx context.Context) error {
 func (r *oneRun) finish(ctx context.Context, ended error) error {
 	ctx = context.WithoutCancel(ctx)
 	errs := []error{}
-	switch held := asHeld(ended); {
+	held := asHeld(ended)
+	switch {
 	case held != nil:
-		r.notef("%s", heldText(held, "the same command"))
+		r.sayHeld(held, r.path)
 		errs = append(errs, said(errHeld))
 	case errors.Is(ended, errInterrupted):
 		r.notef("%v", errInterrupted)
@@ -203,6 +204,9 @@ func (r *oneRun) finish(ctx context.Context, ended error) error {
 	stats, err := r.store.InputStats(ctx, r.input, r.digest)
 	if err != nil {
 		return storeError(errors.Join(append(errs, err)...))
+	}
+	if held != nil { // what is left rests because of it, but for what other programs are at
+		stats.Held, stats.Pending = stats.Held+stats.Pending-stats.Leased, stats.Leased
 	}
 	errs = append(errs, r.summarise(r.summaryTo(), stats, r.path, r.recipe.Queue))
 	if r.sim != nil {

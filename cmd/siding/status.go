@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -34,7 +35,7 @@ func (a *app) statusCommand() *cobra.Command {
 	var queue string
 	cmd := &cobra.Command{
 		Use:     "status",
-		Short:   "Count the messages of each queue, the calls made for them and what they cost",
+		Short:   "Count the messages of each queue, the calls made for them and what they cost; show what is held",
 		Example: example("siding status", "siding status --queue tag-jobs --json"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,19 +48,23 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return storeError(err)
 			}
+			gates, err := gatesInTheWay(cmd.Context(), store)
+			if err != nil {
+				return storeError(err)
+			}
 			if a.json {
 				for _, s := range stats {
 					if err := writeJSON(a.out, newQueueLine(s)); err != nil {
 						return err
 					}
 				}
-				return nil
+				return a.holdLines(gates)
 			}
 			info, err := store.Info(cmd.Context())
 			if err != nil {
 				return storeError(err)
 			}
-			return a.showStatus(path, info, stats)
+			return a.showStatus(path, info, stats, gates)
 		},
 	}
 	cmd.Flags().StringVar(&queue, "queue", "", "only this queue")
@@ -75,7 +80,7 @@ func newQueueLine(s siding.QueueStats) queueLine {
 	}
 }
 
-func (a *app) showStatus(path string, info siding.StoreInfo, stats []siding.QueueStats) error {
+func (a *app) showStatus(path string, info siding.StoreInfo, stats []siding.QueueStats, gates []siding.Gate) error {
 	kind := ""
 	if info.Simulated {
 		kind = " (simulated)"
@@ -83,7 +88,7 @@ func (a *app) showStatus(path string, info siding.StoreInfo, stats []siding.Queu
 	_, _ = fmt.Fprintf(a.out, "store %s%s\n", siding.Scrub(path, 512), kind)
 	if len(stats) == 0 {
 		_, err := fmt.Fprintln(a.out, "no queues yet")
-		return err
+		return errors.Join(err, a.statusHolds(gates))
 	}
 	t := newTable(a.out, "QUEUE", "READY", "LEASED", "DONE", "SET ASIDE", "DISCARDED", "CALLS", "COST", "MAYBE")
 	for _, s := range stats {
@@ -106,5 +111,14 @@ func (a *app) showStatus(path string, info siding.StoreInfo, stats []siding.Queu
 			a.causeTable(a.out, s.Causes, path, s.Queue, false)
 		}
 	}
-	return nil
+	return a.statusHolds(gates)
+}
+
+// statusHolds shows what is held or rests, where anything is.
+func (a *app) statusHolds(gates []siding.Gate) error {
+	if len(gates) == 0 {
+		return nil
+	}
+	_, _ = fmt.Fprintln(a.out, "\nheld or at rest")
+	return a.holdTable(gates)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/siding-dev/siding"
 	"github.com/siding-dev/siding/worker"
@@ -78,26 +77,6 @@ func (a *app) causeTable(w io.Writer, causes []siding.CauseCount, path, queue st
 	if commands {
 		_, _ = fmt.Fprintln(w, "  What is sent back is worked by the next run.")
 	}
-}
-
-// heldText says what is at fault, until when, and what to do.
-func heldText(held *worker.HeldError, again string) string {
-	f := held.Failure
-	at := map[siding.Scope]string{
-		siding.ScopeAccount: "the account", siding.ScopeLane: "the lane", siding.ScopeRecipe: "the recipe",
-	}[f.Scope]
-	if at == "" {
-		at = "the work"
-	}
-	if f.Lane != "" && f.Scope == siding.ScopeLane {
-		at += " " + f.Lane
-	}
-	text := fmt.Sprintf("held: the fault is with %s, not with the messages (%s): %s.", at, f.Cause,
-		strings.TrimRight(oneLine(f.Error(), 1024), ". "))
-	if !f.Until.IsZero() {
-		text += " The service says that it ends at " + f.Until.UTC().Format(time.RFC3339) + "."
-	}
-	return text + " Nothing was set aside or charged for it. When it is mended, " + again + " goes on."
 }
 
 // asHeld gives the hold in an error, if there is one.

@@ -18,15 +18,17 @@ const giveUp = 10 * time.Minute
 func (a *app) workCommand() *cobra.Command {
 	var simulate string
 	var concurrency int
+	var wait waitFlag
 	cmd := &cobra.Command{
 		Use:   "work RECIPE",
 		Short: "Work on a queue until stopped",
 		Long: "Work works on all messages of the recipe's queue, also those that come while it runs, until it is stopped with\n" +
-			"Ctrl-C. Several processes may work on one store.",
+			"Ctrl-C. Several processes may work on one store. A fault that is not the messages' and does not pass by itself ends it\n" +
+			"with code 4.",
 		Example: example("siding work recipe.yaml", "siding work --simulate recipe.yaml --concurrency 4"),
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkConcurrency(concurrency); err != nil {
+			if err := errors.Join(checkConcurrency(concurrency), wait.check()); err != nil {
 				return err
 			}
 			j, err := a.openJob(cmd.Context(), args[0], simulate, concurrency)
@@ -34,21 +36,22 @@ func (a *app) workCommand() *cobra.Command {
 				return err
 			}
 			defer j.close()
-			return storeError(a.workOn(cmd.Context(), j))
+			return storeError(a.workOn(cmd.Context(), j, wait))
 		},
 	}
 	a.simulateFlag(cmd, &simulate)
 	concurrencyFlag(cmd, &concurrency)
+	wait.register(cmd)
 	return cmd
 }
 
-func (a *app) workOn(ctx context.Context, j *job) error {
+func (a *app) workOn(ctx context.Context, j *job, wait waitFlag) error {
 	before, err := queueTotals(ctx, j.store, j.recipe.Queue)
 	if err != nil {
 		return err
 	}
 	p := newProgress(before)
-	w, err := j.worker(worker.Config{Observe: p.observe})
+	w, err := j.worker(worker.Config{Observe: p.observe, Wait: wait.forHold})
 	if err != nil {
 		return err
 	}
@@ -64,7 +67,7 @@ func (a *app) workOn(ctx context.Context, j *job) error {
 	}
 	switch held := asHeld(err); {
 	case held != nil:
-		a.notef("%s", heldText(held, "the same command"))
+		a.sayHeld(held, j.path)
 		err = said(errHeld)
 	case errors.Is(err, errInterrupted):
 		a.hintf("stopped: %d done, %d set aside, %d left in the queue", after.Done, after.Dead, after.Pending)
@@ -103,7 +106,7 @@ func queueTotals(ctx context.Context, store siding.Operator, queue string) (sidi
 // worker makes a worker for the recipe; c has what is not the recipe's.
 func (j *job) worker(c worker.Config) (*worker.Worker, error) {
 	c.Queue, c.Handler, c.Policy, c.Digest = j.recipe.Queue, j.handler, j.recipe.Policy(), j.digest
-	c.Concurrency, c.GiveUp = j.concurrency, giveUp
+	c.Concurrency, c.GiveUp, c.Gates = j.concurrency, giveUp, j.handler.GateKeys()
 	w, err := worker.New(j.store, c)
 	if err != nil {
 		return nil, usagef("recipe %s: %w", j.recipe.Name, err)
