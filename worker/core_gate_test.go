@@ -49,23 +49,29 @@ func TestAWaitOfFortyThousandAnswers(t *testing.T) {
 		out := c.step(now, newsLeased{leased: siding.Leased{
 			Now: at, NextAt: at, RetryAt: hold.NextProbe, Blocked: []siding.Gate{{Key: everything.Lane, Hold: &hold}},
 		}})
-		require.Empty(t, find[cmdFinish](out))
+		if len(find[cmdFinish](out)) > 0 {
+			t.Fatalf("after %d answers it gives up", i)
+		}
 		due := c.leaseDue()
-		require.InDelta(t, 0.75, (due - now).Seconds(), 0.251, "after %d", i)
+		if due-now < blockedPoll/2 || due-now > blockedPoll {
+			t.Fatalf("after %d answers it asks again in %v", i, due-now)
+		}
 		now = due
-		require.Len(t, find[cmdLease](c.step(now, newsTime{}, newsReaped{})), 1)
+		if len(find[cmdLease](c.step(now, newsTime{}, newsReaped{}))) != 1 {
+			t.Fatalf("after %d answers it does not ask again", i)
+		}
 	}
 }
 
-// The same with the store's own gates: a message is throttled forty thousand times, and pays nothing.
-func TestFortyThousandRestsOfAStore(t *testing.T) {
+// The same with the store's own gates: a message is throttled thousands of times, and pays nothing.
+func TestThousandsOfRestsOfAStore(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)
 	store := memory.Open(memory.Options{Clock: func() time.Time { return now }})
 	_, err := store.Enqueue(t.Context(), "q", siding.EnqueueOptions{}, siding.NewMessage{ID: "a"})
 	require.NoError(t, err)
 	policy := siding.DefaultPolicy()
-	for range 40_000 {
+	for range 10_000 {
 		leased, err := store.Lease(t.Context(), siding.LeaseRequest{
 			Queue: "q", Max: 1, MaxRetries: -1, Duration: time.Minute, Policy: policy, Gates: everything,
 		})
@@ -87,7 +93,7 @@ func TestFortyThousandRestsOfAStore(t *testing.T) {
 	}
 	r, err := store.Get(t.Context(), "q", "a")
 	require.NoError(t, err)
-	require.Greater(t, r.Deliveries, 10_000)
+	require.Greater(t, r.Deliveries, 3_000)
 	require.Zero(t, r.Waits+r.Attempt)
 }
 

@@ -115,7 +115,7 @@ func TestASuspectDoesNotStarveBehindOrdinaryWork(t *testing.T) {
 		require.ErrorIs(t, f.killed(1, []string{"suspect"}), siding.ErrClosed)
 		f.reopen()
 		require.True(t, f.get("suspect").Suspect)
-		f.many(2000)
+		f.many(250)
 		c := newCalls()
 		running, beside := 0, 0
 		var suspectAt time.Duration
@@ -134,7 +134,7 @@ func TestASuspectDoesNotStarveBehindOrdinaryWork(t *testing.T) {
 				beside = running - 1
 			}
 			c.mu.Unlock()
-			time.Sleep(time.Duration(700+number7(d)) * time.Millisecond)
+			time.Sleep(time.Duration(7000+10*number7(d)) * time.Millisecond)
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			running--
@@ -145,9 +145,9 @@ func TestASuspectDoesNotStarveBehindOrdinaryWork(t *testing.T) {
 		})})
 		require.Zero(t, beside, "nothing else runs")
 		require.GreaterOrEqual(t, suspectAt, 5*time.Minute)
-		require.LessOrEqual(t, suspectAt, 5*time.Minute+5*time.Second)
+		require.LessOrEqual(t, suspectAt, 5*time.Minute+30*time.Second)
 		require.Equal(t, siding.StateDone, f.get("suspect").State)
-		require.Less(t, leases, 2*2000+100, "no busy waiting")
+		require.Less(t, leases, 3*10*60*5, "no busy waiting")
 	})
 }
 

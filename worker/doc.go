@@ -14,10 +14,15 @@
 //   - An outcome that the store cannot write now (disk full, connection lost) is kept and tried again; meanwhile no
 //     further message is leased. It is lost only with the process, and the message then is delivered again.
 //   - Stopping condemns nothing: what has not ended in time goes back to the queue, and costs no attempt.
-//   - A fault that is not the message's (outcome held) costs no attempt either. One that passes by itself (throttled, or
-//     with a time to wait) lets the worker rest, and wakes it with one message; any other stops it with a [*HeldError].
-//     One that names a time and no scope concerns its message alone, which waits while the others go on.
+//   - A fault that is not the message's (outcome held) costs no attempt either. With [Config.Gates] the account, the lane
+//     and the recipe of the work are watched, in the store and so by all workers together: a known fault, an outage, a
+//     service with too much to do, or messages that all fail alike close a gate; then one message at a time finds out
+//     whether that is over. [Config.Wait] says how long Run waits, before it ends with a [*HeldError].
+//   - Where limits are told ([siding.Result]) calls are spaced so that hardly one is refused; where none are, a watched
+//     lane is given fewer calls at a time when it refuses some, and more as it takes them.
+//   - Without gates a held message waits while the others go on, and a fault that does not pass by itself ends Run.
+//   - A message that was in flight when its process died is handed over alone, until it has settled.
 //
-// Inside, a step function decides (the files core*.go: news in, commands out, without clock, goroutine or I/O, so that
+// Inside, a step function decides (the files core*.go, pace.go and adapt.go: news in, commands out, without clock, goroutine or I/O, so that
 // a run can be replayed from its seed), and the other files carry out what it says.
 package worker

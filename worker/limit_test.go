@@ -178,14 +178,14 @@ func TestWithoutToldLimitsTheWindowAdapts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := setup(t)
-		f.many(1500)
+		f.many(800)
 		l := newLimiter(600, 5)
 		l.silent = true
 		f.drain(worker.Config{Gates: watched, Wait: waiting, Handler: l, Concurrency: 64})
-		require.EqualValues(t, 1500, f.stats().Done)
-		t.Logf("%d refused, at most %d at once, took %v", len(l.refused), l.most, l.admitted[1499])
+		require.EqualValues(t, 800, f.stats().Done)
+		t.Logf("%d refused, at most %d at once, took %v", len(l.refused), l.most, l.admitted[799])
 		require.LessOrEqual(t, l.most, 40, "never all")
-		require.Less(t, len(l.refused), 1500/4)
+		require.Less(t, len(l.refused), 800/4)
 	})
 }
 
@@ -194,7 +194,7 @@ func TestWorkersThatShareALimitAllGoOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := setup(t)
-		f.many(1500)
+		f.many(900)
 		l := newLimiter(600, 600)
 		var ends []<-chan error
 		for range 3 {
@@ -204,10 +204,10 @@ func TestWorkersThatShareALimitAllGoOn(t *testing.T) {
 		for _, end := range ends {
 			require.NoError(t, <-end)
 		}
-		require.EqualValues(t, 1500, f.stats().Done)
-		t.Logf("%d refused, took %v", len(l.refused), l.admitted[1499])
-		require.Less(t, len(l.refused), 1500/20)
-		require.Less(t, l.admitted[1499], 100*time.Second*13/10)
+		require.EqualValues(t, 900, f.stats().Done)
+		t.Logf("%d refused, took %v", len(l.refused), l.admitted[899])
+		require.Less(t, len(l.refused), 900/20)
+		require.Less(t, l.admitted[899], 40*time.Second*13/10)
 	})
 }
 

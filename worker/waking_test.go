@@ -21,7 +21,7 @@ func TestThirtyWorkersDoNotWakeTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := setup(t)
-		f.many(300)
+		f.many(150)
 		s := newService(func(_ *siding.Delivery, at time.Duration) *siding.Failure {
 			if at < time.Minute {
 				return failureOf(limited(171 * time.Second))
@@ -48,7 +48,7 @@ func TestThirtyWorkersDoNotWakeTogether(t *testing.T) {
 		for _, end := range ends {
 			require.NoError(t, <-end)
 		}
-		require.EqualValues(t, 300, f.stats().Done)
+		require.EqualValues(t, 150, f.stats().Done)
 
 		calls := s.calls(time.Minute, always)
 		rest := 171*time.Second + s.latency
