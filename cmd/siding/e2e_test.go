@@ -24,6 +24,12 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if path := os.Getenv(crashStore); path != "" {
+		if err := crasher(path); err != nil {
+			panic(err)
+		}
+		os.Exit(0)
+	}
 	dir, err := os.MkdirTemp("", "siding-e2e-")
 	if err != nil {
 		panic(err)
