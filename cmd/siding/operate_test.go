@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/siding-dev/siding"
+	"github.com/siding-dev/siding/memory"
 	"github.com/siding-dev/siding/sqlite"
 )
 
@@ -114,15 +116,15 @@ func TestRedrive(t *testing.T) {
 		require.Equal(t, "dead", p.states(t, "one")["d0"])
 		require.Equal(t, "ready", p.states(t, "two")["d0"])
 	})
-	t.Run("is paced", func(t *testing.T) {
+	t.Run("at a pace sends back, and a dry run does not wait for it", func(t *testing.T) {
 		t.Parallel()
 		p := newProgram(t)
 		p.dead(t, "q", "refused", "1", "2", "3", "4")
-		began := time.Now()
-		p.ok(t, "redrive", "--all", "--rate", "0.01/s", "--dry-run")
-		p.ok(t, "redrive", "--all", "--rate", "20/s")
-		require.Less(t, time.Since(began), 30*time.Second)
-		require.NotContains(t, p.states(t, "q"), "dead")
+		p.ok(t, "redrive", "--all", "--rate", "1/h", "--dry-run")
+		p.ok(t, "redrive", "--all", "--rate", "200/s")
+		for id, state := range p.states(t, "q") {
+			require.Equal(t, "ready", state, id)
+		}
 	})
 	t.Run("of many takes them all", func(t *testing.T) {
 		t.Parallel()
@@ -149,6 +151,45 @@ func TestRedrive(t *testing.T) {
 		require.Equal(t, exitUsage, code)
 		require.Equal(t, "dead", p.states(t, "q")["d1"])
 	})
+}
+
+func TestRedriveKeepsItsPace(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"10/s": 99 * 100 * time.Millisecond, "60/m": 99 * time.Second, "1000/s": 0, "": 0,
+	} {
+		t.Run("of "+text, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.Open(memory.Options{})
+				defer func() { require.NoError(t, store.Close()) }()
+				msgs := make([]siding.NewMessage, 100)
+				for i := range msgs {
+					msgs[i] = siding.NewMessage{
+						ID: fmt.Sprint(i), Body: []byte("{}"), Dead: &siding.Failure{Outcome: siding.OutcomePermanent, Err: errInterrupted},
+					}
+				}
+				_, err := store.Enqueue(t.Context(), "q", siding.EnqueueOptions{}, msgs...)
+				require.NoError(t, err)
+				time.Sleep(time.Second) // what was set aside in the same instant as the command is not taken
+
+				p := newProgram(t)
+				every, err := parseRate(text)
+				require.NoError(t, err)
+				sel, err := (&selectFlags{queue: "q"}).resolve(time.Now())
+				require.NoError(t, err)
+				began := time.Now()
+				require.NoError(t, p.app.operateOn(t.Context(), store, sel, false, operation{
+					verb: "sent back", every: every,
+					do: func(ctx context.Context, s siding.Operator, queue string, ids []string) ([]error, error) {
+						return s.Redrive(ctx, queue, ids...)
+					},
+				}))
+				require.Contains(t, p.stderr.String(), "100 messages sent back")
+				require.InDelta(t, want, time.Since(began), float64(burst))
+			})
+		})
+	}
 }
 
 func TestGivingUp(t *testing.T) {

@@ -71,10 +71,10 @@ func (t stamp) MarshalJSON() ([]byte, error) {
 	return []byte(strconv.Quote(time.Time(t).UTC().Format("2006-01-02T15:04:05.000000Z07:00"))), nil
 }
 
-// rawJSON gives bytes that are a JSON value as they are, and for others nil and the bytes in base64.
+// rawJSON gives bytes that are a JSON value as they are, and for others nil and the bytes in base64. No bytes are neither.
 func rawJSON(b []byte) (raw json.RawMessage, inBase64 string) {
 	switch {
-	case b == nil:
+	case len(b) == 0:
 		return nil, ""
 	case utf8.Valid(b) && json.Valid(b):
 		return json.RawMessage(b), ""

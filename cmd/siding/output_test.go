@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"math"
 	"strings"
@@ -42,7 +43,9 @@ func TestEveryLineOfJSONIsSafe(t *testing.T) {
 			require.Empty(t, back.ResultBase64)
 		} else {
 			require.Equal(t, "null", string(back.Result))
-			require.NotEmpty(t, back.ResultBase64)
+			raw, err := base64.StdEncoding.DecodeString(back.ResultBase64)
+			require.NoError(t, err)
+			require.Equal(t, string(body), string(raw), "the bytes are kept exactly")
 		}
 	})
 }

@@ -134,8 +134,8 @@ func (r *oneRun) sayChanged(ctx context.Context, count, rejudged int64) error {
 			return err
 		}
 	}
-	return usagef("%w: %s of this input were answered under another recipe, %s; no call was made; give --changed keep to take the old answers, "+
-		"or --changed ask to ask again", errChanged, counted(count, "record"), cost)
+	return usagef("%w: %s answered under another recipe, %s; no call was made; give --changed keep to take the old answers, "+
+		"or --changed ask to ask again", errChanged, plural(int(count), "record of this input was", "records of this input were"), cost)
 }
 
 // estimate adds up what asking the members again is likely to cost, and at most.

@@ -46,7 +46,7 @@ func (r *oneRun) enqueue(ctx context.Context, in *intake.Input) error {
 			return err
 		}
 		if b.err != nil {
-			return fmt.Errorf("%w (nothing was asked; mend the file and run again)", b.err)
+			return unreadable(fmt.Errorf("%w (nothing was asked; mend it and run again)", b.err))
 		}
 		if n += int64(len(b.msgs)); time.Since(shown) >= plainEvery {
 			shown = time.Now()
@@ -57,6 +57,15 @@ func (r *oneRun) enqueue(ctx context.Context, in *intake.Input) error {
 		return errInterrupted
 	}
 	return r.store.SealInput(ctx, id)
+}
+
+// unreadable makes a fault of an input as a whole (its format, its encoding) wrong usage, wherever it is found: for standard
+// input that is not before the first read.
+func unreadable(err error) error {
+	if fault, ok := errors.AsType[*intake.Error](err); ok && fault.Line == 0 {
+		return asUsage(err)
+	}
+	return err
 }
 
 func enqueueBatchOf(ctx context.Context, store siding.Producer, queue string, o siding.EnqueueOptions, msgs []siding.NewMessage) error {

@@ -59,6 +59,10 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return storeError(err)
 			}
+			if len(stats) == 0 && queue != "" {
+				_, err := fmt.Fprintf(a.out, "store %s\nno queue %s yet\n", siding.Scrub(path, 512), oneLine(queue, 200))
+				return err
+			}
 			return a.showStatus(path, info, stats)
 		},
 	}
