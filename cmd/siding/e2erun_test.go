@@ -212,7 +212,8 @@ func TestASecondInputOnTheSameStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	w.records(t, "a.jsonl", 10)
-	w.lines(t, "b.jsonl", []string{`{"id":"x1","title":"one"}`, `{"id":"x2","title":"two"}`, `{"id":"r001","title":"picture number 1"}`})
+	b := []string{`{"id":"x1","title":"one"}`, `{"id":"x2","title":"two"}`, `{"id":"r001","title":"picture number 1"}`}
+	w.lines(t, "b.jsonl", b)
 	w.want(t, 0, "run", "recipe.yaml", "a.jsonl", "--out", "a-results.jsonl")
 	require.EqualValues(t, 10, w.calls())
 
@@ -229,6 +230,10 @@ func TestASecondInputOnTheSameStore(t *testing.T) {
 	require.Equal(t, 0, w.sidingWith(t, `{"id":"other","title":"sent by hand"}`+"\n", "send", "recipe.yaml").code)
 	w.want(t, 0, "run", "recipe.yaml", "b.jsonl", "--out", "b-results.jsonl")
 	require.EqualValues(t, 12, w.calls())
+	w.lines(t, "b.jsonl", append(b, `{"id":"x3","title":"three"}`))
+	s = w.want(t, 0, "run", "recipe.yaml", "b.jsonl", "--out", "b-results.jsonl", "--json").summary(t)
+	require.EqualValues(t, 4, s.Done)
+	require.EqualValues(t, 13, w.calls(), "also while there is something to do")
 	require.Equal(t, "ready", objects(t, w.want(t, 0, "show", "other", "--json").stdout)[0]["state"])
 }
 
@@ -250,6 +255,30 @@ func TestTwoRunsAtOnce(t *testing.T) {
 	}
 	require.Len(t, w.resultIDs(t, "results.jsonl"), 150)
 	w.want(t, 0, "doctor")
+}
+
+func TestResultsWhoseFolderGoesAwayAreAnErrorAndNothingIsLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, &claudesim.Profile{
+		Latency: claudesim.Latency{Fixed: 200 * time.Millisecond},
+		Faults: []claudesim.Rule{{
+			When: claudesim.When{Text: "number 4"}, Do: claudesim.Do{Fault: "stop", Reason: "refusal"},
+		}},
+	})
+	w.records(t, "in.jsonl", 20)
+	require.NoError(t, os.Mkdir(w.path("out"), 0o700))
+	r := w.start(t, "run", "recipe.yaml", "in.jsonl", "--out", "out/r.jsonl", "--json")
+	eventually(t, "a call is made", func() bool { return w.calls() > 0 })
+	require.NoError(t, os.RemoveAll(w.path("out")))
+	e := r.wait(t)
+	require.Equal(t, 1, e.code, e.stderr)
+	require.Contains(t, e.stderr, "siding: writing out/r.jsonl")
+	require.NotContains(t, e.stderr, "--store", "the store is not at fault")
+	require.EqualValues(t, 19, e.summary(t).Done)
+	require.NoError(t, os.Mkdir(w.path("out"), 0o700))
+	w.want(t, 3, "run", "recipe.yaml", "in.jsonl", "--out", "out/r.jsonl")
+	require.Len(t, w.resultIDs(t, "out/r.jsonl"), 19)
+	require.EqualValues(t, 20, w.calls())
 }
 
 func TestWhatIsSetAsideIsShownAndSentBack(t *testing.T) {

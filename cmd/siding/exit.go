@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/siding-dev/siding"
 )
@@ -98,7 +97,7 @@ func onlyEnds(err error) bool {
 	return err == errInterrupted || err == errHeld || err == errSetAside || err == errRuleBroken //nolint:errorlint // the same
 }
 
-// storeError gives an error of opening, reading or writing a store its kind, and says what to do where the store does not.
+// storeError gives an error of reading or writing a store its kind, and says what to do where the store does not.
 func storeError(err error) error {
 	var usage *usageError
 	switch {
@@ -106,8 +105,6 @@ func storeError(err error) error {
 		return err
 	case errors.Is(err, siding.ErrStoreMode):
 		return usagef("%w (--simulate is for simulated stores, and only for them)", err)
-	case errors.Is(err, fs.ErrNotExist):
-		return usagef("%w (--store or SIDING_STORE names it)", err)
 	case errors.Is(err, siding.ErrDiskFull):
 		return fmt.Errorf("%w; free some room and run the same command again: nothing is lost", err)
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 
 	"github.com/siding-dev/siding"
 	"github.com/siding-dev/siding/sqlite"
@@ -34,9 +36,17 @@ func (a *app) openStore(ctx context.Context, dir string, simulated bool, o sqlit
 	}
 	store, err := sqlite.Open(ctx, path, o)
 	if err != nil {
-		return nil, path, storeError(err)
+		return nil, path, openError(err)
 	}
 	return store, path, nil
+}
+
+// openError is storeError for the opening of a store, where a file that does not exist is a wrong name.
+func openError(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return usagef("%w (--store or SIDING_STORE names it)", err)
+	}
+	return storeError(err)
 }
 
 // closing closes a store when a command ends. What was asked for is durable by then, so that an error changes nothing.
