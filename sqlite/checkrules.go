@@ -77,9 +77,11 @@ var checkedTables = []checkedTable{
 		{"error-mismatch", "its cause is not that of its last error",
 			`coalesce(x.cause, '') <> coalesce((SELECT e.cause FROM last_errors e WHERE e.message = x.id), '')`, "x.cause"},
 		{"queue-missing", "its queue does not exist", "q.id IS NULL", "x.queue"},
+		// An answer that came after the message was done has nobody left to judge it.
 		{"answer-unjudged", "it is done under a recipe, and nobody judged the answer to its last delivery",
 			`x.state = 'done' AND x.digest IS NOT NULL AND EXISTS (SELECT 1 FROM calls c WHERE c.message = x.id AND c.delivery = x.deliveries
-			AND c.fate = 'answered' AND c.verdict = '')`, ""},
+			AND c.fate = 'answered' AND c.verdict = ''
+			AND c.ended_at <= (SELECT d.ended_at FROM deliveries d WHERE d.message = x.id AND d.number = x.deliveries))`, ""},
 		{"request-paid-twice", "a request was sent again that had an accepted answer",
 			`EXISTS (SELECT 1 FROM calls a JOIN calls b ON b.message = a.message AND b.request_hash = a.request_hash AND b.id > a.id
 			WHERE a.message = x.id AND a.verdict = 'accepted' AND b.digest = a.judged_under AND b.started_at >= a.ended_at)`, ""},
