@@ -50,7 +50,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, output, stderr io
 	if err != nil && !a.started {
 		err = asUsage(err)
 	}
-	err = out.end(err)
+	err = out.end(interrupted(ctx, err))
 	a.report(err)
 	return exitCode(err)
 }

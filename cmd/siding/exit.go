@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -95,6 +96,27 @@ func onlyEnds(err error) bool {
 		return onlyEnds(e.err)
 	}
 	return err == errInterrupted || err == errHeld || err == errSetAside || err == errRuleBroken //nolint:errorlint // the same
+}
+
+// interrupted gives errInterrupted for what failed because ctx was cancelled: wherever a stop finds a command, it is a stop
+// and no error.
+func interrupted(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || onlyEnds(err) {
+		return err
+	}
+	if parts := joined(err); len(parts) > 0 {
+		ends := make([]error, len(parts))
+		for i, part := range parts {
+			ends[i] = interrupted(ctx, part)
+		}
+		return errors.Join(ends...)
+	}
+	for _, stop := range []error{errInterrupted, context.Canceled, context.Cause(ctx), siding.ErrShutdown} {
+		if errors.Is(err, stop) {
+			return errInterrupted
+		}
+	}
+	return err
 }
 
 // storeError gives an error of reading or writing a store its kind, and says what to do where the store does not.

@@ -238,7 +238,13 @@ func TestListAndExport(t *testing.T) {
 	for i, want := range []string{`{"a":1}`, "'=1+1", "", "'@SUM(A1)", "'\tx", "'-1", "'+1", "plain"} {
 		require.Equal(t, want, rows[i+1][body])
 	}
-	code, _ := p.run(t, "", "dlq", "export", "--out", p.file("dead.csv"))
+	require.Equal(t, "'＝1", noFormula("＝1"), "some take full-width signs for the same")
+	require.Equal(t, "'\n=1", noFormula("\n=1"))
+	require.Equal(t, `'=\x1b[2J`, shownCell("=\x1b[2J"), "a terminal gets no control characters")
+	p.ok(t, "dlq", "export", "--format", "csv", "--json", "--out", p.file("dead.csv"), "--force")
+	code, _ := p.run(t, "", "dlq", "export", "--format", "csv", "--json")
+	require.Equal(t, exitUsage, code, "JSON lines and CSV do not mix")
+	code, _ = p.run(t, "", "dlq", "export", "--out", p.file("dead.csv"))
 	require.Equal(t, exitUsage, code, "a file that is there is not replaced")
 	p.ok(t, "dlq", "export", "--out", p.file("dead.csv"), "--force")
 

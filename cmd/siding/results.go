@@ -80,14 +80,14 @@ func (a *app) results(ctx context.Context, args []string, queue, out string, for
 		fill = func(w io.Writer) error { return writeMembers(ctx, w, store, id) }
 	}
 	switch {
-	case out == "-":
+	case isStdout(out):
 		return storeError(buffered(a.out, fill))
 	case out == "" && info.Simulated:
 		out = defaultSimResult
 	case out == "":
 		out = defaultResults
 	}
-	file, err := openOut(out, &owner{Queue: queue, Input: key, Simulated: info.Simulated}, force, append(args, path)...)
+	file, err := openOut(out, &owner{Queue: queue, Input: key, Simulated: info.Simulated}, force, append(storeFiles(info), args...)...)
 	if err != nil {
 		return err
 	}

@@ -155,7 +155,7 @@ func (r *oneRun) estimate(ctx context.Context) (likely, worst siding.Money, pric
 
 // unasked ends a run that found answers of another recipe, or was stopped while it looked: no call has been made.
 func (r *oneRun) unasked(ctx context.Context, ended error) error {
-	if errors.Is(ended, errInterrupted) || ctx.Err() != nil {
+	if errors.Is(interrupted(ctx, ended), errInterrupted) {
 		return r.finish(ctx, errInterrupted)
 	}
 	if !errors.Is(ended, errChanged) || !r.json {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,6 +149,7 @@ func nextBatch(in *intake.Input) (b readBatch, more bool) {
 // early ends a run that could not read its input to the end: no call has been made. The results that an earlier run left
 // are as complete as they can be, and stay so; where there are none, those that the store knows of are written.
 func (r *oneRun) early(ctx context.Context, ended error) error {
+	ended = interrupted(ctx, ended)
 	ctx = context.WithoutCancel(ctx)
 	if !errors.Is(ended, errInterrupted) {
 		return storeError(ended)
@@ -160,7 +162,11 @@ func (r *oneRun) early(ctx context.Context, ended error) error {
 	if err == nil && id != 0 {
 		err = r.writeResults(ctx, id)
 	}
-	stats, serr := r.store.InputStats(ctx, r.input, r.digest)
+	var stats siding.InputStats
+	var serr error
+	if counted := cmp.Or(r.input, id); counted != 0 { // else it was stopped before there was anything to count
+		stats, serr = r.store.InputStats(ctx, counted, r.digest)
+	}
 	if serr == nil {
 		serr = r.summarise(r.summaryTo(), stats, r.path, r.recipe.Queue)
 	}
