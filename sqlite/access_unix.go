@@ -15,7 +15,7 @@ func access(path string) error { return unix.Access(path, unix.W_OK) }
 // hardLinks tells how many names a file has.
 func hardLinks(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink)
+		return uint64(st.Nlink) //nolint:unconvert // its width differs between machines
 	}
 	return 1
 }

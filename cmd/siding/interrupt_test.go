@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -49,7 +50,7 @@ func TestAStopAtAnyMomentIsAnInterruption(t *testing.T) {
 	w.records(t, "in.jsonl", 5)
 	w.want(t, 0, "run", "recipe.yaml", "in.jsonl")
 	w.write(t, "changed.yaml", strings.Replace(testRecipe, "Tag this", "Please tag this", 1))
-	env := append(w.env, "SIDING_STORE="+w.path("siding.db"))
+	env := append(slices.Clone(w.env), "SIDING_STORE="+w.path("siding.db"))
 	for name, args := range map[string][]string{
 		"run": {"run", w.path("recipe.yaml"), w.path("in.jsonl"), "--out", w.path("results.jsonl"), "--force", "--json"},
 		"run of a changed recipe": {

@@ -67,8 +67,9 @@ func (f *outFile) openPipe(info fs.FileInfo) (err error) {
 }
 
 func (f *outFile) writePlain(fill func(io.Writer) error) error {
-	out, err := f.pipe, error(nil)
+	out := f.pipe
 	if out == nil {
+		var err error
 		if out, err = os.OpenFile(f.path, os.O_WRONLY, 0); err != nil {
 			return err
 		}
