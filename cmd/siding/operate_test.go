@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -194,35 +195,39 @@ func TestRedriveKeepsItsPace(t *testing.T) {
 
 func TestWhatFailsAnewWhileItIsSentBackIsNotTakenAgain(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.Open(memory.Options{})
-		defer func() { require.NoError(t, store.Close()) }()
-		poison := &siding.Failure{Outcome: siding.OutcomePermanent, Err: errInterrupted}
-		msgs := []siding.NewMessage{{ID: "a", Body: []byte("1"), Dead: poison}, {ID: "b", Body: []byte("2"), Dead: poison}}
-		_, err := store.Enqueue(t.Context(), "q", siding.EnqueueOptions{}, msgs...)
-		require.NoError(t, err)
-		time.Sleep(time.Second)
-		p := newProgram(t)
-		sel, err := (&selectFlags{queue: "q"}).resolve(time.Now())
-		require.NoError(t, err)
-		turns := 0
-		require.NoError(t, p.app.operateOn(t.Context(), store, sel, false, operation{
-			verb: "sent back", every: time.Second,
-			do: func(ctx context.Context, s siding.Operator, queue string, ids []string) ([]error, error) {
-				if turns++; turns > 10 {
-					return nil, errInterrupted
+	p := newProgram(t)
+	p.dead(t, "q", "refused", make([]string, operateBatch+7)...)
+	store, err := sqlite.Open(t.Context(), p.file("siding.db"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	sel, err := (&selectFlags{queue: "q"}).resolve(time.Now())
+	require.NoError(t, err)
+	turns := 0
+	require.NoError(t, p.app.operateOn(t.Context(), store, sel, false, operation{
+		verb: "sent back",
+		do: func(ctx context.Context, s siding.Operator, queue string, ids []string) ([]error, error) {
+			if turns++; turns > 5 {
+				return nil, errors.New("it goes on for ever")
+			}
+			errs, err := s.Redrive(ctx, queue, ids...)
+			require.NoError(t, err)
+			leased, err := store.Lease(ctx, siding.LeaseRequest{
+				Queue: queue, Max: len(ids), MaxRetries: -1, Duration: time.Minute, Policy: siding.DefaultPolicy(),
+			})
+			require.NoError(t, err)
+			require.Len(t, leased.Deliveries, len(ids))
+			ends := make([]siding.Settlement, len(ids))
+			for i, d := range leased.Deliveries {
+				ends[i] = siding.Settlement{
+					Token: d.Token, Policy: siding.DefaultPolicy(), Failure: siding.FailureOf(siding.Permanent(errors.New("again"))),
 				}
-				errs, err := s.Redrive(ctx, queue, ids...)
-				require.NoError(t, err)
-				leased, err := store.Lease(ctx, siding.LeaseRequest{Queue: queue, Max: 1, Duration: time.Minute, Policy: siding.DefaultPolicy()})
-				require.NoError(t, err)
-				require.Len(t, leased.Deliveries, 1)
-				_, err = store.Settle(ctx, siding.Settlement{Token: leased.Deliveries[0].Token, Policy: siding.DefaultPolicy(), Failure: poison})
-				return errs, err
-			},
-		}))
-		require.Equal(t, 2, turns)
-	})
+			}
+			_, err = store.Settle(ctx, ends...)
+			return errs, err
+		},
+	}))
+	require.Equal(t, 2, turns)
+	require.Contains(t, p.stderr.String(), fmt.Sprintf("%d messages sent back", operateBatch+7))
 }
 
 func TestGivingUp(t *testing.T) {
