@@ -196,7 +196,7 @@ func TestRedriveKeepsItsPace(t *testing.T) {
 func TestWhatFailsAnewWhileItIsSentBackIsNotTakenAgain(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
-	p.dead(t, "q", "refused", make([]string, operateBatch+7)...)
+	p.dead(t, "q", "refused", make([]string, 3*operateBatch+7)...)
 	store, err := sqlite.Open(t.Context(), p.file("siding.db"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
@@ -206,7 +206,7 @@ func TestWhatFailsAnewWhileItIsSentBackIsNotTakenAgain(t *testing.T) {
 	require.NoError(t, p.app.operateOn(t.Context(), store, sel, false, operation{
 		verb: "sent back",
 		do: func(ctx context.Context, s siding.Operator, queue string, ids []string) ([]error, error) {
-			if turns++; turns > 5 {
+			if turns++; turns > 8 {
 				return nil, errors.New("it goes on for ever")
 			}
 			errs, err := s.Redrive(ctx, queue, ids...)
@@ -226,8 +226,8 @@ func TestWhatFailsAnewWhileItIsSentBackIsNotTakenAgain(t *testing.T) {
 			return errs, err
 		},
 	}))
-	require.Equal(t, 2, turns)
-	require.Contains(t, p.stderr.String(), fmt.Sprintf("%d messages sent back", operateBatch+7))
+	require.Equal(t, 4, turns)
+	require.Contains(t, p.stderr.String(), fmt.Sprintf("%d messages sent back", 3*operateBatch+7))
 }
 
 func TestGivingUp(t *testing.T) {
