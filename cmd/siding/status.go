@@ -84,7 +84,7 @@ func (a *app) showStatus(path string, info siding.StoreInfo, stats []siding.Queu
 	if info.Simulated {
 		kind = " (simulated)"
 	}
-	_, _ = fmt.Fprintf(a.out, "store %s%s\n", siding.Scrub(path, 512), kind)
+	_, _ = fmt.Fprintf(a.out, "store %s%s\n", oneLine(path, 512), kind)
 	if len(stats) == 0 {
 		_, err := fmt.Fprintln(a.out, "no queues yet")
 		return err
