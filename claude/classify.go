@@ -45,6 +45,9 @@ func classify(err error, now time.Time) (f *siding.Failure) {
 	if errors.As(err, &api) && api != nil {
 		return classifyAPI(api, now)
 	}
+	if lacksResources(err) {
+		return machineFault(siding.CauseNetwork, bare(err))
+	}
 	v, what := transport(err)
 	return &siding.Failure{Outcome: v.outcome, Cause: v.cause, Scope: v.scope, Err: fmt.Errorf("%s: %w", what, bare(err))}
 }

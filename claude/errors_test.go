@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -41,6 +43,8 @@ func TestClassifyOfErrorsWithoutAnAnswer(t *testing.T) {
 		{wrap(&net.DNSError{Err: "slow", IsTimeout: true}), siding.OutcomeTransient, siding.CauseTimeout},
 		{wrap(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), siding.OutcomeTransient, siding.CauseNetwork},
 		{wrap(&net.OpError{Op: "read", Err: syscall.ECONNRESET}), siding.OutcomeTransient, siding.CauseNetwork},
+		{wrap(&net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}), siding.OutcomeHeld, siding.CauseNetwork},
+		{wrap(&net.OpError{Op: "dial", Err: syscall.EADDRNOTAVAIL}), siding.OutcomeHeld, siding.CauseNetwork},
 		{wrap(x509.UnknownAuthorityError{}), siding.OutcomeTransient, siding.CauseNetwork},
 		{wrap(io.EOF), siding.OutcomeTransient, siding.CauseNetwork},
 		{io.ErrUnexpectedEOF, siding.OutcomeTransient, siding.CauseNetwork},
@@ -53,6 +57,14 @@ func TestClassifyOfErrorsWithoutAnAnswer(t *testing.T) {
 		require.Equal(t, c.outcome, f.Outcome, c.err)
 		require.Equal(t, c.cause, f.Cause, c.err)
 		require.NotContains(t, f.Error(), "secret")
+	}
+	for _, f := range []*siding.Failure{
+		Classify(wrap(&net.OpError{Op: "dial", Err: syscall.ENFILE})), fileFault("image 1", &fs.PathError{Op: "open", Err: syscall.EMFILE}),
+	} {
+		require.Equal(t, siding.OutcomeHeld, f.Outcome, "it is not the message's fault")
+		require.Equal(t, siding.ScopeLane, f.Scope)
+		require.Positive(t, f.RetryAfter, "it passes by itself")
+		require.ErrorContains(t, f, "this machine")
 	}
 	require.ErrorIs(t, Classify(context.DeadlineExceeded), context.DeadlineExceeded, "what is wrapped stays findable")
 }

@@ -47,6 +47,9 @@ func (h *Handler) readImages(record any) ([]imageFile, *siding.Failure) {
 		return nil, bodyFault(siding.CauseInvalidMedia, "the record names %d images, and a request may have %d", len(names), maxImages)
 	}
 	root, err := os.OpenRoot(h.c.Images.Root)
+	if lacksResources(err) {
+		return nil, machineFault(siding.CauseHandlerError, err)
+	}
 	if err != nil {
 		return nil, configurationFault("images: the root cannot be opened: %w", err)
 	}
@@ -134,6 +137,8 @@ func fileFault(label string, err error) *siding.Failure {
 		text = path.Err
 	}
 	switch {
+	case lacksResources(err):
+		return machineFault(siding.CauseHandlerError, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return bodyFault(siding.CauseInvalidMedia, "%s: there is no such file under the image root", label)
 	case errors.Is(err, fs.ErrPermission), strings.Contains(text.Error(), "escapes"), errors.Is(err, syscall.ENOTDIR),

@@ -120,7 +120,6 @@ func (j *fakeJournal) StartCall(ctx context.Context, r siding.CallRequest) (sidi
 	}
 	unknown := 0
 	for _, c := range slices.Backward(j.calls) {
-
 		if c.RequestHash != r.RequestHash && c.AskHash != r.AskHash {
 			continue
 		}

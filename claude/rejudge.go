@@ -30,7 +30,6 @@ func (h *Handler) Rejudge(ctx context.Context, m siding.Message, calls []siding.
 func (h *Handler) find(ctx context.Context, p prompt, calls []siding.Call, paused []journaled) (siding.CallID, []byte, error) {
 	ask := h.build(p, h.c.MaxTokens).ask
 	for _, call := range slices.Backward(calls) {
-
 		if call.AskHash != ask || call.Fate != siding.FateAnswered {
 			continue
 		}

@@ -73,19 +73,27 @@ func (s *Schema) check(v any) error {
 	if err == nil {
 		return nil
 	}
-	var list []string
-	for _, leaf := range leaves(err) {
-		got, _ := asJSON(lookup(v, leaf.InstanceLocation))
-		list = append(list, fmt.Sprintf("at %q: %s (it is %s)", joinPointer(leaf.InstanceLocation), cut(leafText(leaf), 3*shown), cut(got, shown)))
-	}
-	if len(list) == 0 {
+	all := leaves(err)
+	if len(all) == 0 {
 		return errors.New(cut(err.Error(), 3*shown))
 	}
-	// The library walks over maps in any order; the same fault must read the same every time.
-	slices.Sort(list)
-	text := list[0]
-	if len(list) > 1 {
-		text += fmt.Sprintf("; and %d more", len(list)-1)
+	// The library walks over maps in any order; the same fault must read the same every time. Only the faults at the first
+	// place are put into words: a hostile answer may have millions.
+	first := slices.MinFunc(all, func(a, b *jsonschema.ValidationError) int {
+		return slices.Compare(a.InstanceLocation, b.InstanceLocation)
+	}).InstanceLocation
+	got, _ := asJSON(lookup(v, first))
+	text := ""
+	for _, leaf := range all {
+		if slices.Equal(leaf.InstanceLocation, first) {
+			if t := cut(leafText(leaf), 3*shown); text == "" || t < text {
+				text = t
+			}
+		}
+	}
+	text = fmt.Sprintf("at %q: %s (it is %s)", cut(joinPointer(first), 3*shown), text, cut(got, shown))
+	if len(all) > 1 {
+		text += fmt.Sprintf("; and %d more", len(all)-1)
 	}
 	return errors.New(text)
 }

@@ -176,3 +176,37 @@ func TestAMeterFileThatCannotBeOpenedIsAnError(t *testing.T) {
 	_, err := claudesim.New(nil, claudesim.Options{MeterFile: filepath.Join(t.TempDir(), "no", "such", "folder")})
 	require.ErrorContains(t, err, "simulator meter")
 }
+
+func TestNothingIsAppendedToAFileThatIsNoMeter(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"an input":          "{\"id\":\"a\",\"title\":\"t\"}\n",
+		"one line":          `{"id":"a"}`,
+		"another type":      "{\"type\":\"result\",\"v\":1}\n",
+		"a letter":          "Dear all\n",
+		"bytes":             "\x00\xff\x00",
+		"a null":            "null\n",
+		"a simulated store": "SQLite format 3\x00",
+	} {
+		file := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err := claudesim.New(nil, claudesim.Options{MeterFile: file})
+		require.ErrorContains(t, err, "no meter file", name)
+		require.ErrorContains(t, err, file)
+		_, err = claudesim.ReadMeter(file)
+		require.ErrorContains(t, err, "no meter file", name)
+		got, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, text, string(got), name)
+	}
+	for _, cut := range []string{"", "{\"ty", "{\"type\":\"billed\",\"n\":"} {
+		file := filepath.Join(dir, "cut")
+		require.NoError(t, os.WriteFile(file, []byte(cut), 0o600))
+		for range 3 {
+			s, err := claudesim.New(nil, claudesim.Options{MeterFile: file})
+			require.NoError(t, err, "a meter whose first line was cut: %q", cut)
+			require.NoError(t, s.Close())
+		}
+	}
+}

@@ -21,13 +21,17 @@ const (
 	lineReset     = "reset"
 )
 
+// errForeignMeter: a file begins with something else than a line of a meter.
+var errForeignMeter = errors.New("this is no meter file, and nothing is appended to it; give another name")
+
 // A meterFile is appended to, one write a line, without fsync: what a killed process has written stays.
 type meterFile struct {
 	file *os.File
 	err  error // the first failed write
 }
 
-// openMeterFile opens or makes a meter file, and counts what it holds into m. A last line that was cut is left out.
+// openMeterFile opens or makes a meter file, and counts what it holds into m. A last line that was cut is left out. A file
+// that begins with something else is somebody's, and nothing is appended to it.
 func openMeterFile(path string, m *meter) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -62,16 +66,19 @@ func ReadMeter(path string) (Meter, error) {
 	return m.snapshot(), nil
 }
 
-// foldMeter counts lines; whole says that the last one is not cut.
+// foldMeter counts lines; whole says that the last one is not cut. It gives errForeignMeter for what is no meter file.
 func foldMeter(r io.Reader, m *meter) (whole bool, err error) {
 	in := bufio.NewReader(r)
 	charged := map[int64]bool{}
 	whole = true
-	for {
+	for lines := 0; ; lines++ {
 		line, err := in.ReadBytes('\n')
 		if len(line) > 0 {
 			whole = bytes.HasSuffix(line, []byte("\n"))
 			var c Call
+			if lines == 0 && !startsMeter(line) {
+				return whole, errForeignMeter
+			}
 			if json.Unmarshal(line, &c) == nil {
 				m.fold(&c, charged)
 			}
@@ -83,6 +90,18 @@ func foldMeter(r io.Reader, m *meter) (whole bool, err error) {
 			return whole, err
 		}
 	}
+}
+
+// startsMeter tells whether a file's first line is one of a meter, or a part of one: the disk may have been full.
+func startsMeter(line []byte) bool {
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	for _, kind := range []string{lineBilled, lineCall, lineRetracted, lineReset} {
+		start := []byte(`{"type":"` + kind + `"`)
+		if bytes.HasPrefix(line, start) || bytes.HasPrefix(start, line) {
+			return true
+		}
+	}
+	return false
 }
 
 // fold counts one line. A billed call has two lines; charged says which have had the first.

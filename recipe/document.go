@@ -31,7 +31,7 @@ func readDocument(file string, src []byte) *document {
 	d := &document{file: file, nodes: map[string]ast.Node{}, keys: map[string]ast.Node{}, meant: map[string]bool{}}
 	src = bytes.TrimPrefix(src, []byte("\ufeff"))
 	d.lines = strings.Split(string(src), "\n")
-	if !d.isText(src) {
+	if !d.isText(src) || d.tooMuch(string(src)) {
 		return d
 	}
 	parsed, err := parser.ParseBytes(src, 0)
@@ -64,9 +64,10 @@ func (d *document) isText(src []byte) bool {
 		return false
 	}
 	for i, line := range d.lines {
+		column := 0
 		for at, r := range line {
 			_, size := utf8.DecodeRuneInString(line[at:])
-			column := utf8.RuneCountInString(line[:at]) + 1
+			column++
 			switch {
 			case r == utf8.RuneError && size == 1:
 				d.failAt(i+1, column, "byte 0x%02x is not UTF-8; save the file as UTF-8", line[at])

@@ -15,3 +15,6 @@ func access(path string) error {
 	}
 	return err
 }
+
+// hardLinks tells how many names a file has, where that can be told.
+func hardLinks(os.FileInfo) uint64 { return 1 }

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -18,7 +19,7 @@ func TestCheckFindsEachBrokenRule(t *testing.T) {
 	original := filepath.Join(t.TempDir(), "s.db")
 	s, err := sqlite.Open(t.Context(), original, sqlite.Options{MinFree: -1})
 	require.NoError(t, err)
-	defer s.Close() //nolint:errcheck // the test is over
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	fill(t, s)
 	clean(t, s)
 	copied := filepath.Join(t.TempDir(), "copy.db")
@@ -78,7 +79,7 @@ func TestCheckFindsEachBrokenRule(t *testing.T) {
 			tamper(t, path, breaks)
 			s, err := sqlite.Open(t.Context(), path, sqlite.Options{ReadOnly: true}) // changes nothing of it
 			require.NoError(t, err)
-			defer s.Close() //nolint:errcheck // nothing was written
+			defer s.Close()
 			var found []string
 			for v, err := range s.Check(t.Context()) {
 				require.NoError(t, err)
@@ -122,4 +123,45 @@ func fill(t *testing.T, s *sqlite.Store) {
 	require.NoError(t, err)
 	require.NoError(t, out[0].Err)
 	require.NoError(t, out[1].Err)
+}
+
+func TestCheckAddsUpAmountsThatReachTheLargest(t *testing.T) {
+	t.Parallel()
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.db"), sqlite.Options{MinFree: -1})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	fill(t, s)
+	ctx := t.Context()
+	in, err := s.BeginInput(ctx, "q", "another key")
+	require.NoError(t, err)
+	_, err = s.Enqueue(ctx, "q", siding.EnqueueOptions{Input: in},
+		siding.NewMessage{ID: "dear", Body: []byte("x"), Source: &siding.Source{File: "f", Line: 1}})
+	require.NoError(t, err)
+	require.NoError(t, s.SealInput(ctx, in))
+	r := request(1)
+	r.Input = in
+	l, err := s.Lease(ctx, r)
+	require.NoError(t, err)
+	require.Len(t, l.Deliveries, 1)
+	token := l.Deliveries[0].Token
+	var judged []siding.Judgement
+	for i := range 3 { // a service may say what it likes
+		c, err := s.StartCall(ctx, siding.CallRequest{
+			Token: token, RequestHash: siding.Hash{byte(9 + i)}, Deadline: time.Hour, Digest: "d", WorstCost: math.MaxInt64, Priced: true,
+		})
+		require.NoError(t, err)
+		require.NoError(t, s.EndCall(ctx, siding.CallEnd{
+			Call: c.Call, Fate: siding.FateAnswered, Answer: []byte("x"), Cost: math.MaxInt64 - 7, Priced: true,
+		}))
+		judged = append(judged, siding.Judgement{Call: c.Call, Digest: "d", Cause: siding.CauseRefused})
+	}
+	out, err := s.Settle(ctx, siding.Settlement{
+		Token: token, Digest: "d", Policy: siding.DefaultPolicy(), Judged: judged, Failure: siding.FailureOf(siding.Permanent(fmt.Errorf("no"))),
+	})
+	require.NoError(t, err)
+	require.NoError(t, out[0].Err)
+	stats, err := s.Stats(ctx, "q")
+	require.NoError(t, err)
+	require.Equal(t, siding.Money(math.MaxInt64), stats[0].Cost)
+	clean(t, s)
 }

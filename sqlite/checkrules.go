@@ -97,17 +97,19 @@ var checkedTables = []checkedTable{
 		{"error-mismatch", "its cause is not that of its last error",
 			`coalesce(x.cause, '') <> coalesce((SELECT e.cause FROM last_errors e WHERE e.message = x.id), '')`, "x.cause"},
 		{"queue-missing", "its queue does not exist", "q.id IS NULL", "x.queue"},
+		// An answer that came after the message was done has nobody left to judge it.
 		{"answer-unjudged", "it is done under a recipe, and nobody judged the answer to its last delivery",
 			`x.state = 'done' AND x.digest IS NOT NULL AND EXISTS (SELECT 1 FROM calls c WHERE c.message = x.id AND c.delivery = x.deliveries
-			AND c.fate = 'answered' AND c.verdict = '')`, ""},
+			AND c.fate = 'answered' AND c.verdict = ''
+			AND c.ended_at <= (SELECT d.ended_at FROM deliveries d WHERE d.message = x.id AND d.number = x.deliveries))`, ""},
 		{"request-paid-twice", "a request was sent again that had an accepted answer",
 			`EXISTS (SELECT 1 FROM calls a JOIN calls b ON b.message = a.message AND b.request_hash = a.request_hash AND b.id > a.id
 			WHERE a.message = x.id AND a.verdict = 'accepted' AND b.digest = a.judged_under AND b.started_at >= a.ended_at)`, ""},
 		{"spend-mismatch", "what its calls cost is not what is kept of it",
 			`(SELECT coalesce(sum(p.calls), 0) FROM spend p WHERE p.message = x.id) <> (SELECT count(*) FROM calls c WHERE c.message = x.id)
-			OR (SELECT coalesce(sum(p.cost), 0) FROM spend p WHERE p.message = x.id) <> (SELECT coalesce(sum(c.cost), 0) FROM calls c WHERE c.message = x.id AND c.fate = 'answered' AND c.priced = 1)
+			OR (SELECT ` + saturatingSum("p.cost") + ` FROM spend p WHERE p.message = x.id) <> (SELECT ` + saturatingSum("c.cost") + ` FROM calls c WHERE c.message = x.id AND c.fate = 'answered' AND c.priced = 1)
 			OR (SELECT coalesce(sum(p.maybe), 0) FROM spend p WHERE p.message = x.id) <> (SELECT count(*) FROM calls c WHERE c.message = x.id AND c.fate IN ('started', 'unknown'))
-			OR (SELECT coalesce(sum(p.maybe_max), 0) FROM spend p WHERE p.message = x.id) <> (SELECT coalesce(sum(c.worst_cost), 0) FROM calls c WHERE c.message = x.id AND c.priced = 1 AND c.fate IN ('started', 'unknown'))
+			OR (SELECT ` + saturatingSum("p.maybe_max") + ` FROM spend p WHERE p.message = x.id) <> (SELECT ` + saturatingSum("c.worst_cost") + ` FROM calls c WHERE c.message = x.id AND c.priced = 1 AND c.fate IN ('started', 'unknown'))
 			OR (SELECT coalesce(sum(p.unpriced), 0) FROM spend p WHERE p.message = x.id) <> (SELECT count(*) FROM calls c WHERE c.message = x.id AND c.fate = 'answered' AND c.priced = 0)`, ""},
 	}},
 	{name: "calls", key: "id", message: "x.message", rules: []checkRule{
@@ -175,10 +177,11 @@ var sumRules = []checkRule{
 		WHERE coalesce(c.n, 0) <> coalesce(t.n, 0)`, ""},
 	{"total-mismatch", "what the calls of a queue cost is not what is kept of it", `
 		WITH counted AS (
-			SELECT m.queue, 0 AS input, sum(p.calls) AS calls, sum(p.maybe) AS maybe, sum(p.unpriced) AS unpriced, sum(p.cost) AS cost,
-				sum(p.maybe_max) AS maybe_max FROM spend p JOIN messages m ON m.id = p.message GROUP BY 1, 2
+			SELECT m.queue, 0 AS input, sum(p.calls) AS calls, sum(p.maybe) AS maybe, sum(p.unpriced) AS unpriced, ` +
+		saturatingSum("p.cost") + ` AS cost, ` + saturatingSum("p.maybe_max") + ` AS maybe_max FROM spend p JOIN messages m ON m.id = p.message GROUP BY 1, 2
 			UNION ALL
-			SELECT m.queue, s.input, sum(p.calls), sum(p.maybe), sum(p.unpriced), sum(p.cost), sum(p.maybe_max)
+			SELECT m.queue, s.input, sum(p.calls), sum(p.maybe), sum(p.unpriced), ` +
+		saturatingSum("p.cost") + `, ` + saturatingSum("p.maybe_max") + `
 			FROM members s JOIN spend p ON p.message = s.message JOIN messages m ON m.id = s.message
 			JOIN inputs i ON i.id = s.input AND i.state <> 'dropping' GROUP BY 1, 2)
 		SELECT q.name, 'input ' || coalesce(c.input, t.input)
@@ -193,3 +196,10 @@ var sumRules = []checkRule{
 // standingSQL gives a message's detail and fingerprint as tallies have them; see standingOf.
 const standingSQL = `CASE m.state WHEN 'done' THEN coalesce(m.digest, '') WHEN 'dead' THEN coalesce(m.cause, '') ELSE '' END AS detail,
 	CASE m.state WHEN 'dead' THEN coalesce(m.fingerprint, '') ELSE '' END AS fingerprint`
+
+// saturatingSum is SQL for a sum of amounts that ends at the largest one, as [siding.Money.Add] does, where SQLite's own
+// is an error. It adds up the halves of each.
+func saturatingSum(column string) string {
+	high, low := "coalesce(sum("+column+" >> 20), 0)", "coalesce(sum("+column+" & 1048575), 0)"
+	return "CASE WHEN " + high + " + (" + low + " >> 20) >= 8796093022208 THEN 9223372036854775807 ELSE (" + high + " << 20) + " + low + " END"
+}

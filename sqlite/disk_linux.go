@@ -27,7 +27,6 @@ func networkFS(dir string) string {
 	if unix.Statfs(dir, &st) != nil {
 		return ""
 	}
-	//nolint:unconvert // the type's width differs between machines; the magic numbers have 32 bits
 	switch uint32(st.Type) {
 	case unix.NFS_SUPER_MAGIC:
 		return "NFS"

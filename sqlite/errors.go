@@ -14,6 +14,17 @@ import (
 // ErrBusy: another program has kept the store's write lock for longer than this one waits. Nothing has changed.
 var ErrBusy = errors.New("the store is locked by another program")
 
+// ErrPlace: the path that was given cannot hold a store, or holds something else. Another path is needed.
+var ErrPlace = errors.New("no place for a store")
+
+// placeError is an ErrPlace that says so in its own words.
+type placeError struct{ error }
+
+func (e placeError) Unwrap() error      { return e.error }
+func (placeError) Is(target error) bool { return target == ErrPlace }
+
+func misplaced(format string, args ...any) error { return placeError{fmt.Errorf(format, args...)} }
+
 // explain gives an error of the driver in the words of this module, with the store's path and what to do. Others stay.
 func explain(path string, err error) error {
 	if err == nil {
@@ -31,7 +42,7 @@ func explain(path string, err error) error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return fmt.Errorf("%s: %w; end what holds it, and ask again: %w", path, ErrBusy, err)
 	case sqlite3.SQLITE_NOTADB:
-		return fmt.Errorf("%s is not a store: it is no SQLite database; give another path with --store: %w", path, err)
+		return misplaced("%s is not a store: it is no SQLite database; give another path with --store: %w", path, err)
 	case sqlite3.SQLITE_CORRUPT:
 		return fmt.Errorf("%s is damaged; keep a copy of it, and of the -wal file beside it, before anything else: %w", path, err)
 	case sqlite3.SQLITE_IOERR:

@@ -58,11 +58,6 @@ func (t *tx) startCall(r siding.CallRequest) (siding.CallStart, error) {
 	if past.busyUntil > 0 {
 		return siding.CallStart{BusyUntil: fromMicros(past.busyUntil)}, nil
 	}
-	for _, id := range past.abandoned { // nobody waits for them any more
-		if err := t.guarded("UPDATE calls SET fate = 'unknown', ended_at = ? WHERE id = ? AND fate = 'started'", t.now, int64(id)); err != nil {
-			return siding.CallStart{}, err
-		}
-	}
 	out := siding.CallStart{Unknown: past.unknown}
 	if past.unknown > 0 && r.OnUnknown == siding.UnknownQuarantine {
 		return out, nil
@@ -104,8 +99,7 @@ func (t *tx) overBudget(queue int64, r siding.CallRequest) (spent siding.Money, 
 type earlier struct {
 	usable    []siding.Call // answers, the best first
 	busyUntil int64
-	unknown   int             // calls of unknown fate
-	abandoned []siding.CallID // of those, started ones whose deadline is past or whose process is dead
+	unknown   int // calls of unknown fate: also those that have no end, and whose deadline is past or whose process is dead
 }
 
 // earlier looks through the calls of a message.
@@ -144,8 +138,7 @@ func (t *tx) earlier(message int64, r siding.CallRequest) (past earlier, err err
 			past.busyUntil = max(past.busyUntil, deadline)
 			continue
 		}
-		past.unknown++
-		past.abandoned = append(past.abandoned, c.ID)
+		past.unknown++ // it stays as it is: its end, if one still comes, says more
 	}
 	rank := func(c siding.Call) int {
 		switch c.Verdict {

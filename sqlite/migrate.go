@@ -40,7 +40,7 @@ func layout(c *conn, path string) (int, error) {
 		// goose makes its own table before the first migration: a process may have died between the two.
 		only, err := c.number("SELECT count(*) FROM sqlite_master WHERE tbl_name NOT IN ('goose_db_version', 'sqlite_sequence')")
 		if err != nil || only > 0 {
-			return 0, fmt.Errorf("%s is a SQLite database of another program, not a store; give another path", path)
+			return 0, misplaced("%s is a SQLite database of another program, not a store; give another path", path)
 		}
 		return 0, nil
 	case app != applicationID:

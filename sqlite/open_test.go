@@ -134,7 +134,7 @@ func TestANewerVersionThatComesWhileTheStoreIsOpenEndsItsWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s, err := sqlite.Open(t.Context(), path)
 	require.NoError(t, err)
-	defer s.Close() //nolint:errcheck // it can no longer end its registration
+	defer s.Close()
 	tamper(t, path, "UPDATE meta SET format = 7")
 	_, err = s.Enqueue(t.Context(), "q", siding.EnqueueOptions{}, siding.NewMessage{ID: "a"})
 	require.ErrorIs(t, err, siding.ErrNewerStore)
@@ -164,7 +164,7 @@ func TestAStoreIsReadWhereNothingCanBeWritten(t *testing.T) {
 	if err := unix.Mount(filepath.Dir(path), dir, "", unix.MS_BIND, ""); err != nil {
 		t.Skip("no file system can be mounted here:", err)
 	}
-	defer unix.Unmount(dir, 0) //nolint:errcheck // the test is over
+	defer unix.Unmount(dir, 0)
 	require.NoError(t, unix.Mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""))
 	_, err = sqlite.Open(t.Context(), filepath.Join(dir, "s.db"))
 	require.ErrorIs(t, err, siding.ErrReadOnly)
@@ -186,10 +186,10 @@ func TestTheLayoutIsPinned(t *testing.T) {
 	require.NoError(t, s.Close())
 	db, err := sql.Open("sqlite", "file:"+path)
 	require.NoError(t, err)
-	defer db.Close() //nolint:errcheck // only read
+	defer db.Close()
 	rows, err := db.Query("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' ORDER BY name")
 	require.NoError(t, err)
-	defer rows.Close() //nolint:errcheck // only read
+	defer rows.Close()
 	var got strings.Builder
 	for rows.Next() {
 		var text string

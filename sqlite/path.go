@@ -22,24 +22,47 @@ func storePath(s string) (string, error) {
 		if after, ok := strings.CutPrefix(s, "//"); ok {
 			s = after
 			if s != "" && s[0] != '/' {
-				return "", fmt.Errorf("the store %q names a machine; after sqlite: a path has one slash or three", siding.Scrub("sqlite://"+s, 256))
+				return "", misplaced("the store %q names a machine; after sqlite: a path has one slash or three", siding.Scrub("sqlite://"+s, 256))
 			}
 		}
 		p, err := url.PathUnescape(s)
 		if err != nil {
-			return "", fmt.Errorf("the store %q is not a URL: %w", siding.Scrub("sqlite:"+s, 256), err)
+			return "", misplaced("the store %q is not a URL: %w", siding.Scrub("sqlite:"+s, 256), err)
 		}
 		s = p
 	}
 	switch {
 	case s == "":
-		return "", errors.New("the path of the store is empty")
+		return "", misplaced("the path of the store is empty")
 	case s == ":memory:":
-		return "", errors.New("a store in memory keeps nothing; give the path of a file")
+		return "", misplaced("a store in memory keeps nothing; give the path of a file")
 	case strings.ContainsRune(s, 0):
-		return "", errors.New("the path of the store contains a NUL byte")
+		return "", misplaced("the path of the store contains a NUL byte")
 	}
-	return filepath.Abs(s)
+	p, err := filepath.Abs(s)
+	if err != nil {
+		return "", err
+	}
+	return followLinks(p)
+}
+
+// maxLinks is how many symbolic links in a row are followed.
+const maxLinks = 40
+
+// followLinks gives the file that a path names in the end, whether it exists or not. The lock file beside a store tells
+// who lives: two processes that had one each, under two names, would take each other for dead.
+func followLinks(path string) (string, error) {
+	for range maxLinks {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // no link, or not there: what is wrong with it shows when it is looked at
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return "", misplaced("%s is a symbolic link that leads round in a circle; give another path for the store", path)
 }
 
 // checkPath says what is wrong with the place of a store before SQLite sees it, and whether the file exists.
@@ -47,14 +70,14 @@ func checkPath(path string, o Options) (exists bool, err error) {
 	dir := filepath.Dir(path)
 	switch st, err := os.Stat(dir); {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, fmt.Errorf("the directory %s does not exist; make it, or give another path: %w", dir, fs.ErrNotExist)
+		return false, misplaced("the directory %s does not exist; make it, or give another path: %w", dir, fs.ErrNotExist)
 	case err != nil:
 		return false, explainOS(path, err)
 	case !st.IsDir():
-		return false, fmt.Errorf("%s is not a directory; give another path for the store: %w", dir, fs.ErrNotExist)
+		return false, misplaced("%s is not a directory; give another path for the store: %w", dir, fs.ErrNotExist)
 	}
 	if name := networkFS(dir); name != "" {
-		return false, fmt.Errorf("%s lies on a network file system (%s), where SQLite's locks do not work; "+
+		return false, misplaced("%s lies on a network file system (%s), where SQLite's locks do not work; "+
 			"put the store on a local disk", path, name)
 	}
 	switch st, err := os.Stat(path); {
@@ -66,9 +89,12 @@ func checkPath(path string, o Options) (exists bool, err error) {
 	case err != nil:
 		return false, explainOS(path, err)
 	case st.IsDir():
-		return false, fmt.Errorf("%s is a directory; give the path of a file for the store: %w", path, syscall.EISDIR)
+		return false, misplaced("%s is a directory; give the path of a file for the store: %w", path, syscall.EISDIR)
 	case !st.Mode().IsRegular():
-		return false, fmt.Errorf("%s is not a file; give another path for the store", path)
+		return false, misplaced("%s is not a file; give another path for the store", path)
+	case hardLinks(st) > 1:
+		return false, misplaced("%s has %d names (hard links), and what SQLite keeps beside one of them is not seen by the others; "+
+			"leave it one name, or work on a copy", path, hardLinks(st))
 	}
 	return true, nil
 }

@@ -33,7 +33,7 @@ func (s *Store) look() (*conn, error) {
 	}
 	format, err := layout(c, s.path)
 	if err == nil && format < Format {
-		err = fmt.Errorf("%s has no store of this version in it yet; open it once for writing, for instance with siding doctor", s.path)
+		err = fmt.Errorf("%s has no store of this version in it yet; siding run, work or send makes it one", s.path)
 	}
 	if err == nil {
 		err = s.readInfo(c)

@@ -53,7 +53,7 @@ type Store struct {
 // behind is freed at once; see [Store.Reap].
 //
 // Errors, besides those of the disk: [os.ErrNotExist] (wrapped) when the directory, or with o.MustExist the file, is
-// missing; [siding.ErrNewerStore]; [siding.ErrStoreMode]; [siding.ErrReadOnly]; [siding.ErrDiskFull].
+// missing; [ErrPlace]; [siding.ErrNewerStore]; [siding.ErrStoreMode]; [siding.ErrReadOnly]; [siding.ErrDiskFull].
 func Open(ctx context.Context, path string, options ...Options) (*Store, error) {
 	var o Options
 	if len(options) > 0 {

@@ -33,8 +33,9 @@ type app struct {
 
 // Main runs one command line and gives its exit code. It is the whole program but for the process: tests call it with
 // readers and writers of their own. env has entries of the form NAME=value. Cancelling ctx is like a first Ctrl-C.
-func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
-	a := &app{in: stdin, out: stdout, err: stderr, env: map[string]string{}}
+func Main(ctx context.Context, args []string, stdin io.Reader, output, stderr io.Writer, env []string) int {
+	out := &stdout{Writer: output}
+	a := &app{in: stdin, out: out, err: stderr, env: map[string]string{}}
 	for _, e := range env {
 		if k, v, ok := strings.Cut(e, "="); ok {
 			a.env[k] = v
@@ -43,12 +44,13 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !a.started {
 		err = asUsage(err)
 	}
+	err = out.end(interrupted(ctx, err))
 	a.report(err)
 	return exitCode(err)
 }
@@ -142,6 +144,9 @@ func (a *app) hintf(format string, args ...any) {
 
 // isTerminal tells whether w is a terminal.
 func isTerminal(w any) bool {
+	if s, ok := w.(*stdout); ok {
+		w = s.Writer
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -78,7 +78,7 @@ func (a *app) bench(ctx context.Context, f benchFlags) error {
 	}
 	store, err := sqlite.Open(ctx, path, sqlite.Options{Mode: sqlite.Real})
 	if err != nil {
-		return storeError(err)
+		return openError(err)
 	}
 	before := fileBytes(path)
 	b := &benchRun{store: store, flags: f, queue: fmt.Sprintf("bench-%d", time.Now().UnixNano())}

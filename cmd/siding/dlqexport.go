@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -40,21 +41,32 @@ func (a *app) dlqExportCommand() *cobra.Command {
 			if format != "jsonl" && format != "csv" {
 				return usagef("--format %q is unknown; it is jsonl or csv", siding.Scrub(format, 64))
 			}
-			store, path, err := a.openReading(cmd.Context())
+			if a.json && format == "csv" && isStdout(out) {
+				return usagef("--json and --format csv contradict each other on standard output; give --out FILE, or one of them")
+			}
+			store, _, err := a.openReading(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer closing(store)
+			info, err := store.Info(cmd.Context())
+			if err != nil {
+				return storeError(err)
+			}
 			sel, err := a.resolve(cmd.Context(), store, &sf)
 			if err != nil {
 				return storeError(err)
 			}
 			sel.Bodies = true
-			fill := func(w io.Writer) error { return a.export(cmd.Context(), w, store, sel, format) }
-			if out == "-" {
+			cell := noFormula
+			if isStdout(out) && isTerminal(a.out) {
+				cell = shownCell
+			}
+			fill := func(w io.Writer) error { return a.export(cmd.Context(), w, store, sel, format, cell) }
+			if isStdout(out) {
 				return storeError(buffered(a.out, fill))
 			}
-			file, err := openOut(out, nil, force, path)
+			file, err := openOut(out, nil, force, storeFiles(info)...)
 			if err != nil {
 				return err
 			}
@@ -69,7 +81,10 @@ func (a *app) dlqExportCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) export(ctx context.Context, w io.Writer, store siding.Operator, sel *selection, format string) error {
+// export writes dead letters; cell makes a cell of CSV of a text.
+func (a *app) export(ctx context.Context, w io.Writer, store siding.Operator, sel *selection, format string,
+	cell func(string) string,
+) error {
 	put := func(l siding.Listed) error { return writeJSON(w, newExportLine(l)) }
 	if format == "csv" {
 		c := csv.NewWriter(w)
@@ -77,7 +92,13 @@ func (a *app) export(ctx context.Context, w io.Writer, store siding.Operator, se
 		if err := c.Write(exportHead); err != nil {
 			return err
 		}
-		put = func(l siding.Listed) error { return c.Write(exportRow(newExportLine(l))) }
+		put = func(l siding.Listed) error {
+			row := exportRow(newExportLine(l))
+			for i, text := range row {
+				row[i] = cell(text)
+			}
+			return c.Write(row)
+		}
 	}
 	var n, unread int64
 	for l, err := range sel.walk(ctx, store) {
@@ -129,15 +150,11 @@ func exportRow(e exportLine) []string {
 		}
 		return *s
 	}
-	row := []string{
+	return []string{
 		e.Queue, e.ID, string(e.Reason), string(e.Cause), e.Fingerprint, strconv.Itoa(e.Attempt), strconv.Itoa(e.Waits),
 		strconv.Itoa(e.Interruptions), strconv.Itoa(e.Redrives), moment(e.FirstReceivedAt), moment(e.DeadAt), e.LastError,
 		text(e.File), number(e.Line), number(e.Offset), number(e.FaultOffset), e.ContentType, text(e.Body), e.BodyBase64,
 	}
-	for i, cell := range row {
-		row[i] = noFormula(cell)
-	}
-	return row
 }
 
 func moment(t stamp) string {
@@ -147,13 +164,17 @@ func moment(t stamp) string {
 	return time.Time(t).UTC().Format(time.RFC3339Nano)
 }
 
-// noFormula keeps a spreadsheet from running a cell: the beginnings are those that OWASP names for CSV injection.
+// noFormula keeps a spreadsheet from running a cell: the beginnings are those that OWASP names for CSV injection, and
+// their full-width twins, which some take for the same.
 func noFormula(cell string) string {
-	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+	if first, _ := utf8.DecodeRuneInString(cell); cell != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		return "'" + cell
 	}
 	return cell
 }
+
+// shownCell is noFormula for a terminal, which gets no control characters.
+func shownCell(cell string) string { return siding.Scrub(noFormula(cell), 8*len(cell)+256) }
 
 // endOfWalk gives the error with which a walk over messages ended early.
 func endOfWalk(ctx context.Context, err error) error {

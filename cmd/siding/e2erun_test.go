@@ -89,6 +89,35 @@ func TestOnlyWhatIsNewIsAsked(t *testing.T) {
 	require.EqualValues(t, 22, w.calls())
 }
 
+func TestRecordsThatComeTwiceAreWrittenOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.lines(t, "in.jsonl", []string{
+		`{"id":"b","title":"one"}`, `{"id":"a","title":"two"}`, `{"id":"b","title":"one"}`, `{"id":"a","title":"another"}`,
+		`{"id":7,"title":"three"}`,
+	})
+	s := w.want(t, 3, "run", "recipe.yaml", "in.jsonl", "--json").summary(t)
+	require.EqualValues(t, 4, s.Enqueued)
+	require.EqualValues(t, 3, s.Done)
+	require.EqualValues(t, 3, w.calls())
+	require.Equal(t, []string{"b", "a", "7"}, w.resultIDs(t, "results.jsonl"))
+	dead := objects(t, w.want(t, 0, "dlq", "list", "--json").stdout)
+	require.Len(t, dead, 1)
+	require.Equal(t, "duplicate-id", dead[0]["cause"])
+	require.InDelta(t, 4, dead[0]["line"], 0)
+
+	// New ones in front and between change no answer, and the results are in the order of the file as it is now.
+	w.lines(t, "in.jsonl", []string{
+		`{"id":"first","title":"new"}`, `{"id":7,"title":"three"}`, `{"id":"b","title":"one"}`, `{"id":"second","title":"new"}`,
+		`{"id":"a","title":"two"}`, `{"id":"b","title":"one"}`, `{"id":"a","title":"another"}`,
+	})
+	again := w.want(t, 3, "run", "recipe.yaml", "in.jsonl", "--json").summary(t)
+	require.EqualValues(t, 6, again.Enqueued)
+	require.EqualValues(t, 5, again.Calls)
+	require.EqualValues(t, 5, w.calls())
+	require.Equal(t, []string{"first", "7", "b", "second", "a"}, w.resultIDs(t, "results.jsonl"))
+}
+
 func TestAChangedRecipe(t *testing.T) {
 	t.Parallel()
 	change := func(t *testing.T, w *world) {
@@ -133,6 +162,29 @@ func TestAChangedRecipe(t *testing.T) {
 		w.want(t, 0, "run", "recipe.yaml", "in.jsonl")
 		require.EqualValues(t, 24, w.calls())
 	})
+	t.Run("model is asked again with ask, and taken from the journal on the way back", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, nil)
+		w.records(t, "in.jsonl", 6)
+		w.want(t, 0, "run", "recipe.yaml", "in.jsonl")
+		first, err := os.ReadFile(w.path("results.jsonl"))
+		require.NoError(t, err)
+		w.write(t, "recipe.yaml", strings.Replace(testRecipe, "claude-haiku-4-5", "claude-sonnet-4-5", 1))
+		require.Contains(t, w.want(t, 2, "run", "recipe.yaml", "in.jsonl").stderr, "6 records of this input were")
+		require.EqualValues(t, 6, w.calls())
+		w.want(t, 0, "run", "recipe.yaml", "in.jsonl", "--changed", "ask")
+		require.EqualValues(t, 12, w.calls())
+		w.write(t, "recipe.yaml", testRecipe)
+		w.want(t, 0, "run", "recipe.yaml", "in.jsonl")
+		require.EqualValues(t, 12, w.calls(), "the answers of the first model are in the journal")
+		before, after := objects(t, string(first)), objects(t, content(t, w.path("results.jsonl")))
+		require.Len(t, after, 6)
+		for i, o := range after {
+			require.Equal(t, before[i]["result"], o["result"])
+			require.Equal(t, before[i]["recipe"], o["recipe"])
+			require.InDelta(t, 2, o["calls"], 0, "whatever was called for it")
+		}
+	})
 	t.Run("output schema judges the journaled answers again, without a call", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, nil)
@@ -160,7 +212,8 @@ func TestASecondInputOnTheSameStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	w.records(t, "a.jsonl", 10)
-	w.lines(t, "b.jsonl", []string{`{"id":"x1","title":"one"}`, `{"id":"x2","title":"two"}`, `{"id":"r001","title":"picture number 1"}`})
+	b := []string{`{"id":"x1","title":"one"}`, `{"id":"x2","title":"two"}`, `{"id":"r001","title":"picture number 1"}`}
+	w.lines(t, "b.jsonl", b)
 	w.want(t, 0, "run", "recipe.yaml", "a.jsonl", "--out", "a-results.jsonl")
 	require.EqualValues(t, 10, w.calls())
 
@@ -177,6 +230,10 @@ func TestASecondInputOnTheSameStore(t *testing.T) {
 	require.Equal(t, 0, w.sidingWith(t, `{"id":"other","title":"sent by hand"}`+"\n", "send", "recipe.yaml").code)
 	w.want(t, 0, "run", "recipe.yaml", "b.jsonl", "--out", "b-results.jsonl")
 	require.EqualValues(t, 12, w.calls())
+	w.lines(t, "b.jsonl", append(b, `{"id":"x3","title":"three"}`))
+	s = w.want(t, 0, "run", "recipe.yaml", "b.jsonl", "--out", "b-results.jsonl", "--json").summary(t)
+	require.EqualValues(t, 4, s.Done)
+	require.EqualValues(t, 13, w.calls(), "also while there is something to do")
 	require.Equal(t, "ready", objects(t, w.want(t, 0, "show", "other", "--json").stdout)[0]["state"])
 }
 
@@ -198,6 +255,30 @@ func TestTwoRunsAtOnce(t *testing.T) {
 	}
 	require.Len(t, w.resultIDs(t, "results.jsonl"), 150)
 	w.want(t, 0, "doctor")
+}
+
+func TestResultsWhoseFolderGoesAwayAreAnErrorAndNothingIsLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, &claudesim.Profile{
+		Latency: claudesim.Latency{Fixed: 200 * time.Millisecond},
+		Faults: []claudesim.Rule{{
+			When: claudesim.When{Text: "number 4"}, Do: claudesim.Do{Fault: "stop", Reason: "refusal"},
+		}},
+	})
+	w.records(t, "in.jsonl", 20)
+	require.NoError(t, os.Mkdir(w.path("out"), 0o700))
+	r := w.start(t, "run", "recipe.yaml", "in.jsonl", "--out", "out/r.jsonl", "--json")
+	eventually(t, "a call is made", func() bool { return w.calls() > 0 })
+	require.NoError(t, os.RemoveAll(w.path("out")))
+	e := r.wait(t)
+	require.Equal(t, 1, e.code, e.stderr)
+	require.Contains(t, e.stderr, "siding: writing out/r.jsonl")
+	require.NotContains(t, e.stderr, "--store", "the store is not at fault")
+	require.EqualValues(t, 19, e.summary(t).Done)
+	require.NoError(t, os.Mkdir(w.path("out"), 0o700))
+	w.want(t, 3, "run", "recipe.yaml", "in.jsonl", "--out", "out/r.jsonl")
+	require.Len(t, w.resultIDs(t, "out/r.jsonl"), 19)
+	require.EqualValues(t, 20, w.calls())
 }
 
 func TestWhatIsSetAsideIsShownAndSentBack(t *testing.T) {

@@ -125,6 +125,28 @@ func TestResultsToStandardOutput(t *testing.T) {
 	require.Equal(t, 0, e.code, e.stderr)
 	require.EqualValues(t, 1, e.summary(t).Enqueued)
 	require.EqualValues(t, 5, w.calls())
+
+	w.want(t, 2, "results", "--queue", "tag", "--out", "none.jsonl")
+	require.NoFileExists(t, w.path("none.jsonl"), "a queue that is not there has no results")
+	require.Contains(t, w.want(t, 0, "status", "--queue", "tag").stdout, "no queue tag yet")
+}
+
+func TestStandardInputThatCannotBeReadIsWrongUsage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	for name, text := range map[string]string{
+		"what may be an array": `[{"id":"a","title":"x"}]`, "compressed": "\x1f\x8b\x08\x00", "UTF-16": "\xff\xfe{\x00",
+	} {
+		e := w.sidingWith(t, text, "run", "recipe.yaml", "-")
+		require.Equal(t, 2, e.code, name)
+		require.Contains(t, e.stderr, "standard input", name)
+		e = w.sidingWith(t, text, "send", "recipe.yaml")
+		require.Equal(t, 2, e.code, name)
+	}
+	require.Zero(t, w.calls())
+	e := w.sidingWith(t, `[{"id":"a","title":"x"}]`, "run", "recipe.yaml", "-", "--format", "json", "--json")
+	require.Equal(t, 0, e.code, e.stderr)
+	require.EqualValues(t, 1, e.summary(t).Done)
 }
 
 func TestSimServesOtherPrograms(t *testing.T) {

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/siding-dev/siding"
 )
@@ -98,7 +98,28 @@ func onlyEnds(err error) bool {
 	return err == errInterrupted || err == errHeld || err == errSetAside || err == errRuleBroken //nolint:errorlint // the same
 }
 
-// storeError gives an error of opening, reading or writing a store its kind, and says what to do where the store does not.
+// interrupted gives errInterrupted for what failed because ctx was cancelled: wherever a stop finds a command, it is a stop
+// and no error.
+func interrupted(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || onlyEnds(err) {
+		return err
+	}
+	if parts := joined(err); len(parts) > 0 {
+		ends := make([]error, len(parts))
+		for i, part := range parts {
+			ends[i] = interrupted(ctx, part)
+		}
+		return errors.Join(ends...)
+	}
+	for _, stop := range []error{errInterrupted, context.Canceled, context.Cause(ctx), siding.ErrShutdown} {
+		if errors.Is(err, stop) {
+			return errInterrupted
+		}
+	}
+	return err
+}
+
+// storeError gives an error of reading or writing a store its kind, and says what to do where the store does not.
 func storeError(err error) error {
 	var usage *usageError
 	switch {
@@ -106,8 +127,6 @@ func storeError(err error) error {
 		return err
 	case errors.Is(err, siding.ErrStoreMode):
 		return usagef("%w (--simulate is for simulated stores, and only for them)", err)
-	case errors.Is(err, fs.ErrNotExist):
-		return usagef("%w (--store or SIDING_STORE names it)", err)
 	case errors.Is(err, siding.ErrDiskFull):
 		return fmt.Errorf("%w; free some room and run the same command again: nothing is lost", err)
 	}

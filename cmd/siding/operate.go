@@ -23,6 +23,10 @@ type operation struct {
 // operateBatch is how many messages of a queue are changed in one write.
 const operateBatch = 500
 
+// burst is how much time a pace may make up for: enough that timers do not slow down a fast one, and not so much that a
+// slow one begins with a crowd.
+const burst = 100 * time.Millisecond
+
 // operatedLine is the end of an operation, with --json.
 type operatedLine struct {
 	Type    string `json:"type"` // operated
@@ -105,7 +109,7 @@ func (a *app) operateOn(ctx context.Context, store siding.Store, sel *selection,
 	}
 	o := &operator{app: a, store: store, op: op, line: operatedLine{Type: "operated", V: 1, Verb: op.verb, DryRun: dryRun}}
 	if op.every > 0 {
-		o.limiter = rate.NewLimiter(rate.Every(op.every), max(1, int(time.Second/op.every)))
+		o.limiter = rate.NewLimiter(rate.Every(op.every), max(1, int(burst/op.every)))
 	}
 	var t *table
 	if dryRun && !a.json {

@@ -4,14 +4,17 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/siding-dev/siding"
+	"github.com/siding-dev/siding/memory"
 	"github.com/siding-dev/siding/sqlite"
 )
 
@@ -114,15 +117,15 @@ func TestRedrive(t *testing.T) {
 		require.Equal(t, "dead", p.states(t, "one")["d0"])
 		require.Equal(t, "ready", p.states(t, "two")["d0"])
 	})
-	t.Run("is paced", func(t *testing.T) {
+	t.Run("at a pace sends back, and a dry run does not wait for it", func(t *testing.T) {
 		t.Parallel()
 		p := newProgram(t)
 		p.dead(t, "q", "refused", "1", "2", "3", "4")
-		began := time.Now()
-		p.ok(t, "redrive", "--all", "--rate", "0.01/s", "--dry-run")
-		p.ok(t, "redrive", "--all", "--rate", "20/s")
-		require.Less(t, time.Since(began), 30*time.Second)
-		require.NotContains(t, p.states(t, "q"), "dead")
+		p.ok(t, "redrive", "--all", "--rate", "1/h", "--dry-run")
+		p.ok(t, "redrive", "--all", "--rate", "200/s")
+		for id, state := range p.states(t, "q") {
+			require.Equal(t, "ready", state, id)
+		}
 	})
 	t.Run("of many takes them all", func(t *testing.T) {
 		t.Parallel()
@@ -149,6 +152,82 @@ func TestRedrive(t *testing.T) {
 		require.Equal(t, exitUsage, code)
 		require.Equal(t, "dead", p.states(t, "q")["d1"])
 	})
+}
+
+func TestRedriveKeepsItsPace(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"10/s": 99 * 100 * time.Millisecond, "60/m": 99 * time.Second, "1000/s": 0, "": 0,
+	} {
+		t.Run("of "+text, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.Open(memory.Options{})
+				defer func() { require.NoError(t, store.Close()) }()
+				msgs := make([]siding.NewMessage, 100)
+				for i := range msgs {
+					msgs[i] = siding.NewMessage{
+						ID: fmt.Sprint(i), Body: []byte("{}"), Dead: &siding.Failure{Outcome: siding.OutcomePermanent, Err: errInterrupted},
+					}
+				}
+				_, err := store.Enqueue(t.Context(), "q", siding.EnqueueOptions{}, msgs...)
+				require.NoError(t, err)
+				time.Sleep(time.Second) // what was set aside in the same instant as the command is not taken
+
+				p := newProgram(t)
+				every, err := parseRate(text)
+				require.NoError(t, err)
+				sel, err := (&selectFlags{queue: "q"}).resolve(time.Now())
+				require.NoError(t, err)
+				began := time.Now()
+				require.NoError(t, p.app.operateOn(t.Context(), store, sel, false, operation{
+					verb: "sent back", every: every,
+					do: func(ctx context.Context, s siding.Operator, queue string, ids []string) ([]error, error) {
+						return s.Redrive(ctx, queue, ids...)
+					},
+				}))
+				require.Contains(t, p.stderr.String(), "100 messages sent back")
+				require.InDelta(t, want, time.Since(began), float64(150*time.Millisecond))
+			})
+		})
+	}
+}
+
+func TestWhatFailsAnewWhileItIsSentBackIsNotTakenAgain(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.dead(t, "q", "refused", make([]string, 3*operateBatch+7)...)
+	store, err := sqlite.Open(t.Context(), p.file("siding.db"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	sel, err := (&selectFlags{queue: "q"}).resolve(time.Now())
+	require.NoError(t, err)
+	turns := 0
+	require.NoError(t, p.app.operateOn(t.Context(), store, sel, false, operation{
+		verb: "sent back",
+		do: func(ctx context.Context, s siding.Operator, queue string, ids []string) ([]error, error) {
+			if turns++; turns > 8 {
+				return nil, errors.New("it goes on for ever")
+			}
+			errs, err := s.Redrive(ctx, queue, ids...)
+			require.NoError(t, err)
+			leased, err := store.Lease(ctx, siding.LeaseRequest{
+				Queue: queue, Max: len(ids), MaxRetries: -1, Duration: time.Minute, Policy: siding.DefaultPolicy(),
+			})
+			require.NoError(t, err)
+			require.Len(t, leased.Deliveries, len(ids))
+			ends := make([]siding.Settlement, len(ids))
+			for i, d := range leased.Deliveries {
+				ends[i] = siding.Settlement{
+					Token: d.Token, Policy: siding.DefaultPolicy(), Failure: siding.FailureOf(siding.Permanent(errors.New("again"))),
+				}
+			}
+			_, err = store.Settle(ctx, ends...)
+			return errs, err
+		},
+	}))
+	require.Equal(t, 4, turns)
+	require.Contains(t, p.stderr.String(), fmt.Sprintf("%d messages sent back", 3*operateBatch+7))
 }
 
 func TestGivingUp(t *testing.T) {
@@ -197,7 +276,13 @@ func TestListAndExport(t *testing.T) {
 	for i, want := range []string{`{"a":1}`, "'=1+1", "", "'@SUM(A1)", "'\tx", "'-1", "'+1", "plain"} {
 		require.Equal(t, want, rows[i+1][body])
 	}
-	code, _ := p.run(t, "", "dlq", "export", "--out", p.file("dead.csv"))
+	require.Equal(t, "'＝1", noFormula("＝1"), "some take full-width signs for the same")
+	require.Equal(t, "'\n=1", noFormula("\n=1"))
+	require.Equal(t, `'=\x1b[2J`, shownCell("=\x1b[2J"), "a terminal gets no control characters")
+	p.ok(t, "dlq", "export", "--format", "csv", "--json", "--out", p.file("dead.csv"), "--force")
+	code, _ := p.run(t, "", "dlq", "export", "--format", "csv", "--json")
+	require.Equal(t, exitUsage, code, "JSON lines and CSV do not mix")
+	code, _ = p.run(t, "", "dlq", "export", "--out", p.file("dead.csv"))
 	require.Equal(t, exitUsage, code, "a file that is there is not replaced")
 	p.ok(t, "dlq", "export", "--out", p.file("dead.csv"), "--force")
 

@@ -20,7 +20,8 @@ import (
 // it then held, so that another file under the same name is never replaced unasked.
 type outFile struct {
 	path  string
-	plain bool // not a regular file (a pipe, a device): written straight
+	plain bool     // not a regular file (a pipe, a device): written straight
+	pipe  *os.File // a named pipe, open from the beginning on, so that its reader stays
 	owner *owner
 	seen  []string // contents that the sidecar knows
 }
@@ -39,11 +40,15 @@ type owner struct {
 const keptHashes = 4
 
 // openOut checks that path can be written, before anything else is done, and that writing replaces nothing but a file
-// that this owner wrote (o nil: nothing at all), unless force. Inputs are files that must not be written over.
+// that this owner wrote (o nil: nothing at all), unless force. Inputs are files that must not be written over, whether they
+// are there or not.
 func openOut(path string, o *owner, force bool, inputs ...string) (*outFile, error) {
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
-		path = resolved // the file that a link names is replaced, not the link
+	for _, in := range inputs {
+		if isFile(path, in) {
+			return nil, usagef("--out %s is %s, which would be written over; name another file", path, in)
+		}
 	}
+	path = followLinks(path) // the file that a link names is replaced, not the link
 	f := &outFile{path: path, owner: o}
 	info, err := os.Stat(path)
 	switch {
@@ -54,13 +59,8 @@ func openOut(path string, o *owner, force bool, inputs ...string) (*outFile, err
 		return nil, usagef("--out %s is a folder; name a file", path)
 	case !info.Mode().IsRegular():
 		f.plain = true
-		return f, nil
+		return f, f.openPipe(info)
 	default:
-		for _, in := range inputs {
-			if other, err := os.Stat(in); err == nil && os.SameFile(info, other) {
-				return nil, usagef("--out %s is %s, which would be written over; name another file", path, in)
-			}
-		}
 		if err := f.mayReplace(info.Size(), force); err != nil {
 			return nil, err
 		}
@@ -113,11 +113,7 @@ func (o *owner) same(p *owner) bool {
 // write replaces the file by what fill writes. On an error the file is as it was.
 func (f *outFile) write(fill func(io.Writer) error) error {
 	if f.plain {
-		out, err := os.OpenFile(f.path, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		return errors.Join(buffered(out, fill), out.Close())
+		return f.writePlain(fill)
 	}
 	return f.replace(f.path, func(w io.Writer) (err error) {
 		sum := sha256.New()

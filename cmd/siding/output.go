@@ -28,23 +28,33 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// escapeLine replaces DEL, the C1 controls (NEL is among them) and the Unicode line separators by escapes. In JSON they
-// stand in strings only.
+// escapeLine replaces what [siding.Scrub] would keep from a terminal by escapes: DEL, the C1 controls (NEL is among them),
+// the Unicode line separators, what turns the direction of text, and the byte order mark. In JSON they stand in strings
+// only. (The controls of ASCII, and invalid UTF-8, are no longer there.)
 func escapeLine(line []byte) []byte {
-	if bytes.IndexByte(line, 0x7f) < 0 && bytes.IndexByte(line, 0xc2) < 0 && bytes.IndexByte(line, 0xe2) < 0 {
-		return line
-	}
-	out := make([]byte, 0, len(line)+16)
+	var out []byte
+	done := 0
 	for i := 0; i < len(line); {
+		if !leadsUnsafe(line[i]) {
+			i++
+			continue
+		}
 		r, n := utf8.DecodeRune(line[i:])
-		if r >= 0x7f && r <= 0x9f || r == 0x2028 || r == 0x2029 {
-			out = fmt.Appendf(out, `\u%04x`, r)
-		} else {
-			out = append(out, line[i:i+n]...)
+		if text := string(r); siding.Scrub(text, 0) != text {
+			out = fmt.Appendf(append(out, line[done:i]...), `\u%04x`, r)
+			done = i + n
 		}
 		i += n
 	}
-	return out
+	if done == 0 {
+		return line
+	}
+	return append(out, line[done:]...)
+}
+
+// leadsUnsafe tells whether an unsafe character can begin with c: DEL, or the lead byte of one beyond ASCII.
+func leadsUnsafe(c byte) bool {
+	return c == 0x7f || c == 0xc2 || c == 0xd8 || c == 0xe2 || c == 0xef
 }
 
 // usd is an amount of money as a JSON number, exact to the last of its twelve decimals.
@@ -71,10 +81,10 @@ func (t stamp) MarshalJSON() ([]byte, error) {
 	return []byte(strconv.Quote(time.Time(t).UTC().Format("2006-01-02T15:04:05.000000Z07:00"))), nil
 }
 
-// rawJSON gives bytes that are a JSON value as they are, and for others nil and the bytes in base64.
+// rawJSON gives bytes that are a JSON value as they are, and for others nil and the bytes in base64. No bytes are neither.
 func rawJSON(b []byte) (raw json.RawMessage, inBase64 string) {
 	switch {
-	case b == nil:
+	case len(b) == 0:
 		return nil, ""
 	case utf8.Valid(b) && json.Valid(b):
 		return json.RawMessage(b), ""

@@ -44,7 +44,7 @@ func (p *progress) observe(e worker.Event) {
 	case worker.Throttled:
 		p.held, p.restEnd = "", time.Now().Add(e.For)
 		if p.rest = "throttled"; e.Failure != nil {
-			p.rest = oneLine(string(e.Failure.Cause), 64)
+			p.rest = restText(e.Failure)
 		}
 	case worker.Resumed:
 		p.rest, p.held = "", ""
@@ -53,6 +53,16 @@ func (p *progress) observe(e worker.Event) {
 	case worker.Held:
 		p.held = shortHolds(e.Err.Holds)
 	}
+}
+
+// restText says why calls rest: the cause, and the fault in words where it lies on this machine (a full disk, too many
+// open files) and somebody here can mend it.
+func restText(f *siding.Failure) string {
+	text := string(f.Cause)
+	if f.Status == 0 && f.Err != nil {
+		text += ": " + f.Error()
+	}
+	return oneLine(text, 240)
 }
 
 // mark and refresh surround a reading of the counts: what the worker tells after the mark is added to them.

@@ -63,7 +63,13 @@ func (a *app) results(ctx context.Context, args []string, queue, out string, for
 		return storeError(err)
 	}
 	fill := func(w io.Writer) error { return writeQueue(ctx, w, store, queue) }
-	if key != "" {
+	if key == "" {
+		if known, err := store.Stats(ctx, queue); err != nil {
+			return storeError(err)
+		} else if len(known) == 0 {
+			return usagef("the store %s has no queue %q; \"siding status\" lists them", path, siding.Scrub(queue, 64))
+		}
+	} else {
 		id, err := store.FindInput(ctx, queue, key)
 		if errors.Is(err, siding.ErrNotFound) {
 			return usagef("the store %s has no run of these inputs in queue %q; the names of the inputs must be those of the run", path, queue)
@@ -74,14 +80,14 @@ func (a *app) results(ctx context.Context, args []string, queue, out string, for
 		fill = func(w io.Writer) error { return writeMembers(ctx, w, store, id) }
 	}
 	switch {
-	case out == "-":
+	case isStdout(out):
 		return storeError(buffered(a.out, fill))
 	case out == "" && info.Simulated:
 		out = defaultSimResult
 	case out == "":
 		out = defaultResults
 	}
-	file, err := openOut(out, &owner{Queue: queue, Input: key, Simulated: info.Simulated}, force, append(args, path)...)
+	file, err := openOut(out, &owner{Queue: queue, Input: key, Simulated: info.Simulated}, force, append(storeFiles(info), args...)...)
 	if err != nil {
 		return err
 	}

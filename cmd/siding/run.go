@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -118,7 +119,7 @@ func (a *app) run(ctx context.Context, recipePath string, inputs []string, f run
 	if err != nil {
 		return err
 	}
-	if err := r.openOut(recipePath); err != nil {
+	if err := r.openOut(ctx, recipePath); err != nil {
 		return err
 	}
 	if err := r.enqueue(ctx, in); err != nil {
@@ -148,18 +149,22 @@ func inputKey(inputs []string) (string, error) {
 }
 
 // openOut checks that the results can be written, before money is spent on them.
-func (r *oneRun) openOut(recipePath string) (err error) {
+func (r *oneRun) openOut(ctx context.Context, recipePath string) error {
 	path := r.flags.out
 	switch {
-	case path == "-":
+	case isStdout(path):
 		return nil
 	case path == "" && r.sim != nil:
 		path = defaultSimResult
 	case path == "":
 		path = defaultResults
 	}
+	info, err := r.store.Info(ctx)
+	if err != nil {
+		return storeError(err)
+	}
 	o := &owner{Queue: r.recipe.Queue, Input: r.key, Simulated: r.sim != nil}
-	r.out, err = openOut(path, o, r.flags.force, append(r.inputs, recipePath, strings.TrimPrefix(r.path, "sqlite:"))...)
+	r.out, err = openOut(path, o, r.flags.force, slices.Concat(storeFiles(info), r.inputs, []string{recipePath})...)
 	return err
 }
 
@@ -187,6 +192,7 @@ func (r *oneRun) work(ctx context.Context) error {
 
 // finish ends every run that has got to work: results, summary, and how it ended.
 func (r *oneRun) finish(ctx context.Context, ended error) error {
+	ended = interrupted(ctx, ended)
 	ctx = context.WithoutCancel(ctx)
 	errs := []error{}
 	held := asHeld(ended)

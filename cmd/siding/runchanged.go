@@ -134,8 +134,8 @@ func (r *oneRun) sayChanged(ctx context.Context, count, rejudged int64) error {
 			return err
 		}
 	}
-	return usagef("%w: %s of this input were answered under another recipe, %s; no call was made; give --changed keep to take the old answers, "+
-		"or --changed ask to ask again", errChanged, counted(count, "record"), cost)
+	return usagef("%w: %s answered under another recipe, %s; no call was made; give --changed keep to take the old answers, "+
+		"or --changed ask to ask again", errChanged, plural(int(count), "record of this input was", "records of this input were"), cost)
 }
 
 // estimate adds up what asking the members again is likely to cost, and at most.
@@ -155,7 +155,7 @@ func (r *oneRun) estimate(ctx context.Context) (likely, worst siding.Money, pric
 
 // unasked ends a run that found answers of another recipe, or was stopped while it looked: no call has been made.
 func (r *oneRun) unasked(ctx context.Context, ended error) error {
-	if errors.Is(ended, errInterrupted) || ctx.Err() != nil {
+	if errors.Is(interrupted(ctx, ended), errInterrupted) {
 		return r.finish(ctx, errInterrupted)
 	}
 	if !errors.Is(ended, errChanged) || !r.json {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func (r *oneRun) enqueue(ctx context.Context, in *intake.Input) error {
 			return err
 		}
 		if b.err != nil {
-			return fmt.Errorf("%w (nothing was asked; mend the file and run again)", b.err)
+			return unreadable(fmt.Errorf("%w (nothing was asked; mend it and run again)", b.err))
 		}
 		if n += int64(len(b.msgs)); time.Since(shown) >= plainEvery {
 			shown = time.Now()
@@ -57,6 +58,15 @@ func (r *oneRun) enqueue(ctx context.Context, in *intake.Input) error {
 		return errInterrupted
 	}
 	return r.store.SealInput(ctx, id)
+}
+
+// unreadable makes a fault of an input as a whole (its format, its encoding) wrong usage, wherever it is found: for standard
+// input that is not before the first read.
+func unreadable(err error) error {
+	if fault, ok := errors.AsType[*intake.Error](err); ok && fault.Line == 0 {
+		return asUsage(err)
+	}
+	return err
 }
 
 func enqueueBatchOf(ctx context.Context, store siding.Producer, queue string, o siding.EnqueueOptions, msgs []siding.NewMessage) error {
@@ -139,6 +149,7 @@ func nextBatch(in *intake.Input) (b readBatch, more bool) {
 // early ends a run that could not read its input to the end: no call has been made. The results that an earlier run left
 // are as complete as they can be, and stay so; where there are none, those that the store knows of are written.
 func (r *oneRun) early(ctx context.Context, ended error) error {
+	ended = interrupted(ctx, ended)
 	ctx = context.WithoutCancel(ctx)
 	if !errors.Is(ended, errInterrupted) {
 		return storeError(ended)
@@ -151,7 +162,11 @@ func (r *oneRun) early(ctx context.Context, ended error) error {
 	if err == nil && id != 0 {
 		err = r.writeResults(ctx, id)
 	}
-	stats, serr := r.store.InputStats(ctx, r.input, r.digest)
+	var stats siding.InputStats
+	var serr error
+	if counted := cmp.Or(r.input, id); counted != 0 { // else it was stopped before there was anything to count
+		stats, serr = r.store.InputStats(ctx, counted, r.digest)
+	}
 	if serr == nil {
 		serr = r.summarise(r.summaryTo(), stats, r.path, r.recipe.Queue)
 	}

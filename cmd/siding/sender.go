@@ -38,7 +38,7 @@ func (a *app) sendAll(ctx context.Context, s *sender, o intake.Options, extra si
 			return s.end(err)
 		}
 		if b.err != nil {
-			return s.end(b.err)
+			return s.end(unreadable(b.err))
 		}
 	}
 	if ctx.Err() != nil {

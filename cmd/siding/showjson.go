@@ -26,7 +26,8 @@ type messageLine struct {
 	Reason          siding.Reason     `json:"reason,omitempty"`
 	LastError       *errorLine        `json:"last_error"`
 	DiscardReason   string            `json:"discard_reason,omitempty"`
-	Worker          string            `json:"worker,omitempty"`
+	Worker          string            `json:"worker,omitempty"`       // while it is leased
+	LeasedUntil     *stamp            `json:"leased_until,omitempty"` // while it is leased
 	File            *string           `json:"file"`
 	Line            *int64            `json:"line"`
 	Offset          *int64            `json:"offset"`
@@ -104,6 +105,10 @@ func newMessageLine(r *siding.Record) messageLine {
 	}
 	l.Body, l.BodyBase64 = textOrBase64(r.Body)
 	l.Result, l.ResultBase64 = rawJSON(r.Result)
+	if !r.LeasedUntil.IsZero() {
+		until := stamp(r.LeasedUntil)
+		l.LeasedUntil = &until
+	}
 	if s := r.Source; s != nil {
 		l.File, l.Line, l.Offset = &s.File, &s.Line, &s.Offset
 	}

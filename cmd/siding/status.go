@@ -64,6 +64,10 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return storeError(err)
 			}
+			if len(stats) == 0 && queue != "" {
+				_, err := fmt.Fprintf(a.out, "store %s\nno queue %s yet\n", siding.Scrub(path, 512), oneLine(queue, 200))
+				return err
+			}
 			return a.showStatus(path, info, stats, gates)
 		},
 	}
@@ -85,7 +89,7 @@ func (a *app) showStatus(path string, info siding.StoreInfo, stats []siding.Queu
 	if info.Simulated {
 		kind = " (simulated)"
 	}
-	_, _ = fmt.Fprintf(a.out, "store %s%s\n", siding.Scrub(path, 512), kind)
+	_, _ = fmt.Fprintf(a.out, "store %s%s\n", oneLine(path, 512), kind)
 	if len(stats) == 0 {
 		_, err := fmt.Fprintln(a.out, "no queues yet")
 		return errors.Join(err, a.statusHolds(gates))

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
+	"strings"
 
 	"github.com/siding-dev/siding"
 	"github.com/siding-dev/siding/sqlite"
@@ -34,9 +37,23 @@ func (a *app) openStore(ctx context.Context, dir string, simulated bool, o sqlit
 	}
 	store, err := sqlite.Open(ctx, path, o)
 	if err != nil {
-		return nil, path, storeError(err)
+		return nil, path, openError(err)
 	}
 	return store, path, nil
+}
+
+// openError is storeError for the opening of a store, where a path that can hold none is a wrong name.
+func openError(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, sqlite.ErrPlace) {
+		return usagef("%w (--store or SIDING_STORE names it)", err)
+	}
+	return storeError(err)
+}
+
+// storeFiles gives the files of a store, those that SQLite may make beside it included.
+func storeFiles(info siding.StoreInfo) []string {
+	path := strings.TrimPrefix(info.URL, "sqlite:")
+	return []string{path, path + "-wal", path + "-shm", path + "-lock", path + "-journal"}
 }
 
 // closing closes a store when a command ends. What was asked for is durable by then, so that an error changes nothing.
