@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,6 +46,11 @@ func TestProgress(t *testing.T) {
 		require.NotContains(t, p.text(), "held")
 		p.observe(worker.Resumed{})
 		require.NotContains(t, p.text(), "resting")
+		p.observe(worker.Throttled{For: 5 * time.Second, Failure: &siding.Failure{
+			Cause: siding.CauseHandlerError, Err: fmt.Errorf("the journal: %w", siding.ErrDiskFull),
+		}})
+		require.Contains(t, p.text(), "resting 5s (handler-error: the journal: no room left on the disk)", "what can be mended here is said")
+		p.observe(worker.Resumed{})
 		p.observe(worker.StoreFault{Err: errors.New("no room \x1b[2J")})
 		require.Contains(t, p.text(), `the store: no room \x1b[2J`)
 		p.observe(worker.Settled{Decision: siding.Decision{State: siding.StateReady}})
