@@ -27,11 +27,11 @@ func TestAKnownFaultIsFoundOutOnceAndSetsNothingAside(t *testing.T) {
 		cause siding.Cause
 		dated bool
 	}{
-		"a bad key":                  {claudesim.Do{Fault: "error", ID: "auth"}, "account", siding.CauseCredentials, false},
-		"an empty credit":            {claudesim.Do{Fault: "error", ID: "credit"}, "account", siding.CauseAccount, false},
-		"a spend limit with a date":  {claudesim.Do{Fault: "error", ID: "org_limit", Regain: 48 * time.Hour}, "account", siding.CauseAccount, true},
-		"an unknown model":           {claudesim.Do{Fault: "error", ID: "model404"}, "lane", siding.CauseModelNotFound, false},
-		"a schema that it refuses":   {claudesim.Do{Fault: "error", ID: "grammar"}, "recipe", siding.CauseConfiguration, false},
+		"a bad key":                 {claudesim.Do{Fault: "error", ID: "auth"}, "account", siding.CauseCredentials, false},
+		"an empty credit":           {claudesim.Do{Fault: "error", ID: "credit"}, "account", siding.CauseAccount, false},
+		"a spend limit with a date": {claudesim.Do{Fault: "error", ID: "org_limit", Regain: 48 * time.Hour}, "account", siding.CauseAccount, true},
+		"an unknown model":          {claudesim.Do{Fault: "error", ID: "model404"}, "lane", siding.CauseModelNotFound, false},
+		"a schema that it refuses":  {claudesim.Do{Fault: "error", ID: "grammar"}, "recipe", siding.CauseConfiguration, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
