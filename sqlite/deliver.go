@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/siding-dev/siding"
@@ -17,24 +18,23 @@ type ready struct {
 // Most messages that are leased are plain: new, and with nothing but a body. Reading a column costs about as much as a step
 // of an index, so of these only what varies is read; [row.plain] knows the rest. The others are read whole, one by one.
 const (
-	shortColumns = `SELECT m.id, m.queue, m.event_id, m.priority, m.received_at, m.input, m.ordinal, ` + isPlain + `,
-		CASE WHEN ` + isPlain + ` THEN b.body END`
-	isPlain = `(m.deliveries = 0 AND m.redrives = 0 AND m.cause IS NULL AND m.expires_at IS NULL AND m.fairness_key IS NULL
-		AND b.content_type = '' AND b.headers IS NULL AND b.codec = '' AND b.key_id = '')`
+	shortColumns = `SELECT m.id, m.queue, m.event_id, m.priority, m.received_at, m.input, m.ordinal,
+		CASE WHEN m.deliveries = 0 AND m.redrives = 0 AND m.cause IS NULL AND m.expires_at IS NULL AND m.fairness_key IS NULL
+		AND b.content_type = '' AND b.headers IS NULL AND b.codec = '' AND b.key_id = '' THEN b.body END`
 	wholeReady = "SELECT " + messageColumns + ", " + bodyColumns +
 		" FROM messages m LEFT JOIN bodies b ON b.message = m.id WHERE m.id = ? AND m.state = 'ready'"
 )
 
-// plain reads [shortColumns] of a plain message; whole tells that it is another.
+// plain reads [shortColumns] of a plain message; whole tells that it is another, or one whose body is empty.
 func (r *row) plain() (m ready, whole bool) {
 	m.id, m.queue = r.int(0), r.int(1)
-	if !r.bool(7) {
+	if r.null(7) {
 		return m, true
 	}
 	m.hasInput, m.input, m.hasSource, m.ordinal = !r.null(5), r.int(5), !r.null(6), r.int(6)
 	m.Message = siding.Message{
 		ID: r.str(2), State: siding.StateReady, Priority: int16(r.small(3, -1<<15, 1<<15-1)), ReceivedAt: r.time(4),
-		ContentType: defaultContentType, Body: r.blob(8),
+		ContentType: defaultContentType, Body: r.blob(7),
 	}
 	m.err = r.err
 	return m, false
@@ -61,6 +61,7 @@ func (t *tx) give(c *claim, query string, args ...any) (seen, given int, err err
 	if err != nil {
 		return 0, 0, err
 	}
+	var fit []*stored
 	for i := range found {
 		m := &found[i]
 		switch {
@@ -71,14 +72,16 @@ func (t *tx) give(c *claim, query string, args ...any) (seen, given int, err err
 			err = t.expire(&m.stored)
 			c.aside++
 		default:
-			err = t.leaseOne(c, &m.stored)
-			given++
+			fit = append(fit, &m.stored)
 		}
 		if err != nil {
 			return 0, 0, err
 		}
 	}
-	return len(found), given, nil
+	if len(fit) > 0 {
+		err = t.leaseAll(c, fit)
+	}
+	return len(found), len(fit), err
 }
 
 // whole reads a ready message with its body.
@@ -91,15 +94,28 @@ func (t *tx) whole(id int64) (m ready, err error) {
 	return m, err
 }
 
-// leaseOne marks a ready message as leased and adds it to the answer.
-func (t *tx) leaseOne(c *claim, m *stored) error {
-	was := m.standing()
-	err := t.guarded(`UPDATE messages SET state = 'leased', lease_nonce = ?, lease_started = ?, lease_until = ?, worker = ?,
-		process = ?, deliveries = deliveries + 1 WHERE id = ? AND state = 'ready'`,
-		t.now, t.now, c.until.UnixMicro(), c.Worker, t.s.process, m.id)
-	if err != nil {
-		return err
+// leaseAll marks ready messages as leased and adds them to the answer. One statement for all takes half the time of one
+// for each.
+func (t *tx) leaseAll(c *claim, all []*stored) error {
+	numbers := make([]byte, 0, 8*len(all)+2)
+	for i, m := range all {
+		numbers = strconv.AppendInt(append(numbers, "[,"[min(i, 1)]), m.id, 10)
 	}
+	n, err := t.exec(`UPDATE messages NOT INDEXED SET state = 'leased', lease_nonce = ?1, lease_started = ?1, lease_until = ?2,
+		worker = ?3, process = ?4, deliveries = deliveries + 1 WHERE id IN (SELECT value FROM json_each(?5)) AND state = 'ready'`,
+		t.now, c.until.UnixMicro(), c.Worker, t.s.process, string(append(numbers, ']')))
+	if err == nil && n != int64(len(all)) {
+		err = fmt.Errorf("of %d messages that were ready, %d could be leased", len(all), n)
+	}
+	for i := 0; i < len(all) && err == nil; i++ {
+		err = t.leaseOne(c, all[i])
+	}
+	return err
+}
+
+// leaseOne adds a message that has just been marked as leased to the answer.
+func (t *tx) leaseOne(c *claim, m *stored) (err error) {
+	was := m.standing()
 	m.State, m.AvailableAt = siding.StateLeased, time.Time{}
 	m.Deliveries++
 	m.Queue = c.Queue

@@ -146,12 +146,15 @@ func (t *tx) chooseAlone(c *claim) error {
 // The ready messages of a queue, or of an input, stand in an index by turn, priority, time and number. Within one
 // priority those that are due come before those that are not, so looking stops at the first that is not due and goes on
 // with the next priority: however many wait for a later time, they cost nothing.
+//
+// The casts change nothing but this: SQLite plans a statement anew when the number behind its LIMIT changes, or a value
+// that a column is compared with to or from 0 or 1, as queues, turns and priorities do; but not for that of an expression.
 const (
-	readyOf      = ` FROM messages m WHERE m.state = 'ready' AND m.queue = ? AND m.turn = ?`
-	readyOfInput = ` FROM messages m WHERE m.state = 'ready' AND m.input = ? AND m.turn = ?`
+	readyOf      = ` FROM messages m WHERE m.state = 'ready' AND m.queue = CAST(? AS INTEGER) AND m.turn = CAST(? AS INTEGER)`
+	readyOfInput = ` FROM messages m WHERE m.state = 'ready' AND m.input = CAST(? AS INTEGER) AND m.turn = CAST(? AS INTEGER)`
 
 	topPriority   = ` AND m.priority < ? ORDER BY m.priority DESC, m.available_at, m.id LIMIT 1`
-	dueAtPriority = ` AND m.priority = ? AND m.available_at <= ? ORDER BY m.available_at, m.id LIMIT ?`
+	dueAtPriority = ` AND m.priority = CAST(? AS INTEGER) AND m.available_at <= ? ORDER BY m.available_at, m.id LIMIT CAST(? AS INTEGER)`
 )
 
 var (

@@ -6,9 +6,9 @@ import "math"
 const probeMost = 500
 
 const (
-	countAtPriority = ` AND m.priority = ? AND m.available_at <= ?` + wantedSQL + ` LIMIT ?`
-	nthAtPriority   = ` AND m.priority = ? AND m.available_at <= ?` + wantedSQL + ` ORDER BY m.available_at, m.id LIMIT 1 OFFSET ?`
-	laterAtPriority = ` AND m.priority = ? AND m.available_at > ?` + wantedSQL + ` ORDER BY m.available_at LIMIT 1`
+	countAtPriority = ` AND m.priority = CAST(? AS INTEGER) AND m.available_at <= ?` + wantedSQL + ` LIMIT CAST(? AS INTEGER)`
+	nthAtPriority   = ` AND m.priority = CAST(? AS INTEGER) AND m.available_at <= ?` + wantedSQL + ` ORDER BY m.available_at, m.id LIMIT 1 OFFSET ?`
+	laterAtPriority = ` AND m.priority = CAST(? AS INTEGER) AND m.available_at > ?` + wantedSQL + ` ORDER BY m.available_at LIMIT 1`
 )
 
 var (

@@ -69,18 +69,17 @@ func (m *stored) heldBy(token siding.LeaseToken) bool {
 	return m.State == siding.StateLeased && m.nonce == token.Nonce && token.Nonce != 0
 }
 
-// done is the common end, in as few and as small statements as it takes: a delivery that succeeded, of a message that was
-// not leased alone, with nothing waiting for it. It does nothing, and says so, when it is not that. (An UPDATE with RETURNING would be one statement less, and
+// done is the common end, in as few and as small statements as it takes: a delivery that succeeded, of a message to which
+// nothing has happened before, with nothing waiting for it. It does nothing, and says so, when it is not that. (An UPDATE with RETURNING would be one statement less, and
 // takes longer than both.)
 func (t *tx) done(s siding.Settlement) (siding.Settled, bool, error) {
 	m := stored{id: s.Token.Message, nonce: s.Token.Nonce}
 	m.State = siding.StateLeased
 	found, err := t.one(func(r *row) {
-		m.queue, m.hasInput, m.Attempt, m.Deliveries, m.leaseStarted = r.int(0), !r.null(1), r.counter(2), r.counter(3), r.time(4)
-		m.worker, m.Gray, m.Waits, m.Interruptions = r.str(5), r.counter(6), r.counter(7), r.counter(8)
-		m.Redrives, m.HeldAt = r.counter(9), r.time(10)
-	}, `SELECT queue, input, attempt, deliveries, lease_started, worker, gray, waits, interruptions, redrives, held_at FROM messages
-		WHERE id = ? AND state = 'leased' AND lease_nonce = ? AND lease_nonce <> 0 AND pending = 0 AND turn < 2`, m.id, m.nonce)
+		m.queue, m.hasInput, m.Deliveries, m.leaseStarted, m.worker = r.int(0), !r.null(1), r.counter(2), r.time(3), r.str(4)
+	}, `SELECT queue, input, deliveries, lease_started, worker FROM messages WHERE id = ? AND state = 'leased' AND lease_nonce = ?
+		AND lease_nonce <> 0 AND pending = 0 AND turn = 0 AND gray = 0 AND waits = 0 AND interruptions = 0 AND redrives = 0
+		AND held_at IS NULL`, m.id, m.nonce)
 	if err != nil || !found {
 		return siding.Settled{}, false, err
 	}

@@ -19,7 +19,7 @@ func (a *app) holdsCommand() *cobra.Command {
 		Long: "An account, a lane (a model on an account, a host, a program) or a recipe is held when it is at fault and not the\n" +
 			"messages: nothing is set aside, and no further call is made. Most holds end by themselves once the fault is mended:\n" +
 			"each start of \"siding run\" or \"siding work\" tries one message.",
-		Example: list.Example,
+		Example: example("siding holds", "siding holds resume --all"),
 	}
 	group(cmd)
 	cmd.RunE = list.RunE
@@ -31,7 +31,7 @@ func (a *app) holdsListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List what is held, and lanes that rest because the service asks for fewer calls",
-		Example: example("siding holds", "siding holds list --json"),
+		Example: example("siding holds list", "siding holds list --json"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			store, path, err := a.openReading(cmd.Context())
@@ -120,7 +120,7 @@ func (a *app) holdsResumeCommand() *cobra.Command {
 				return err
 			}
 			defer closing(store)
-			held, err := chooseHeld(cmd.Context(), store, strings.Join(args, ""))
+			held, err := chooseHeld(cmd.Context(), store, args)
 			if err == nil && asPoison {
 				err = checkPoison(held, all)
 			}
@@ -136,7 +136,7 @@ func (a *app) holdsResumeCommand() *cobra.Command {
 }
 
 // chooseHeld gives the held gate that is named, or all of them where none is.
-func chooseHeld(ctx context.Context, store siding.Gatekeeper, name string) (held []siding.Gate, err error) {
+func chooseHeld(ctx context.Context, store siding.Gatekeeper, names []string) (held []siding.Gate, err error) {
 	all, err := store.Gates(ctx)
 	if err != nil {
 		return nil, err
@@ -146,9 +146,10 @@ func chooseHeld(ctx context.Context, store siding.Gatekeeper, name string) (held
 			held = append(held, g)
 		}
 	}
-	if name == "" {
+	if len(names) == 0 {
 		return held, nil
 	}
+	name := names[0]
 	g, err := matchGate(held, name)
 	if err != nil {
 		return nil, err
@@ -161,6 +162,9 @@ func chooseHeld(ctx context.Context, store siding.Gatekeeper, name string) (held
 
 // matchGate gives the gate of a name, or of the only one that begins so; nil: none does.
 func matchGate(gates []siding.Gate, name string) (*siding.Gate, error) {
+	if name == "" { // it would be the beginning of every name
+		return nil, usagef("the scope is empty; name one that \"siding holds\" lists")
+	}
 	var found []siding.Gate
 	for _, g := range gates {
 		switch key := g.Key.String(); {

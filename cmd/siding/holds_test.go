@@ -73,7 +73,7 @@ func TestHoldsAreListedMadeAndEnded(t *testing.T) {
 
 	for _, args := range [][]string{
 		{"holds", "resume"}, {"holds", "resume", "--all", "account:"}, {"holds", "resume", "lane:"}, {"holds", "resume", "--all", "--as-poison"},
-		{"holds", "resume", "account:", "--as-poison"}, {"holds", "nope"}, {"holds", "hold", "lane:x"}, {"holds", "hold", "nothing", "--reason", "x"},
+		{"holds", "resume", "account:", "--as-poison"}, {"holds", "nope"}, {"holds", "resume", ""}, {"holds", "hold", "", "--reason", "x"}, {"holds", "hold", "lane:x"}, {"holds", "hold", "nothing", "--reason", "x"},
 	} {
 		code, _ := p.run(t, "", args...)
 		require.Equal(t, exitUsage, code, args)
