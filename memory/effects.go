@@ -38,6 +38,9 @@ func (x *tx) takeBackMember(one siding.StreakMember) {
 	if m == nil || m.State != siding.StateReady && m.State != siding.StateDead || m.Reason == siding.ReasonExpired {
 		return
 	}
+	if m.Attempt == 0 {
+		return // superseded since, by a body that was set aside at once: its last error is that body's
+	}
 	switch m.last().Outcome {
 	case siding.OutcomeGray:
 		m.Gray--

@@ -90,6 +90,20 @@ func streakCases() []testCase {
 			}
 			f.convicted(ds[3].ID, siding.OutcomePermanent)
 		}},
+		{"one that was superseded by a body set aside at once keeps that body's fault", func(f *fixture) {
+			f.numbered(0, 5)
+			ds := f.gated(5).Deliveries
+			for _, d := range ds[:4] {
+				f.alike(d)
+			}
+			f.enqueueWith(siding.EnqueueOptions{Supersede: true}, siding.NewMessage{
+				ID: ds[0].ID, Body: []byte("3"), Dead: permanent("a fault of its own"),
+			})
+			want := f.get(ds[0].ID)
+			f.alike(ds[4])
+			require.Equal(f, want, f.get(ds[0].ID))
+			f.letGoAs(ds[1].ID)
+		}},
 		{"one that has expired since stays so", func(f *fixture) {
 			f.numbered(1, 4)
 			m := msg("000")
