@@ -118,6 +118,16 @@ func TestAMessageThatIsAloneStaysAlone(t *testing.T) {
 	require.Len(t, find[cmdLease](c.step(3*time.Second, newsSettled{settled: make([]siding.Settled, 1)})), 1)
 }
 
+// After a rest there is one call at a time: it is not always a retry's.
+func TestRetriesDoNotKeepTheOnlyCallAfterARest(t *testing.T) {
+	t.Parallel()
+	c := gated(t, 64, nil)
+	require.Zero(t, c.maxRetries(1))
+	require.Equal(t, 2, c.maxRetries(8))
+	c.lease.untried = 3
+	require.Equal(t, 1, c.maxRetries(1))
+}
+
 // The store gives nothing, so that the suspect may have the process alone: it is asked again at the usual pace.
 func TestAnEmptyAnswerForTheSakeOfASuspectIsNoReasonToSpin(t *testing.T) {
 	t.Parallel()

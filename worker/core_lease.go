@@ -16,7 +16,7 @@ type leasing struct {
 	outdated bool          // something has happened since the request was sent that its answer does not know
 	fault    fault
 	retryAt  time.Duration // not before, after an error of the store
-	untried  int           // deliveries since the last retry, for workers with fewer than four slots
+	untried  int           // deliveries since the last retry, for when fewer than four are in flight
 }
 
 // leaseSoon lets the next request go out as soon as there is room.
@@ -65,16 +65,17 @@ func (c *core) leaseStep() {
 	l.busy, l.outdated, l.sentAt, l.asked = true, false, c.now, c.room()
 	c.gate.late = false
 	c.do(cmdLease{siding.LeaseRequest{
-		Queue: c.cfg.Queue, Worker: c.cfg.Name, Max: l.asked, MaxRetries: c.maxRetries(), Duration: c.cfg.Lease,
+		Queue: c.cfg.Queue, Worker: c.cfg.Name, Max: l.asked, MaxRetries: c.maxRetries(l.asked), Duration: c.cfg.Lease,
 		Input: c.cfg.Input, Policy: c.cfg.Policy, Rand: c.rng.Float64(),
 		Gates: c.cfg.Gates,
 	}})
 }
 
-// maxRetries is how many retries may be leased while untried messages wait: retries have at most a quarter of the slots,
-// so that slow failures do not crowd out first deliveries. With fewer than four slots, one delivery in four.
-func (c *core) maxRetries() int {
-	if n := c.slots(); n >= 4 {
+// maxRetries is how many retries may be leased among so many messages while untried ones wait: of all that is in flight
+// then, retries are at most a quarter, so that slow failures do not crowd out first deliveries. With fewer than four in
+// flight, for instance after a rest, one delivery in four.
+func (c *core) maxRetries(asked int) int {
+	if n := min(c.slots(), len(c.jobs)+asked); n >= 4 {
 		return max(0, n/4-c.retries)
 	}
 	if c.lease.untried >= 3 {

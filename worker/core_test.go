@@ -203,7 +203,7 @@ func TestRetriesHaveAQuarterOfTheSlots(t *testing.T) {
 		require.NoError(t, err)
 		c := newCore(cfg, 1)
 		c.retries, c.lease.untried = test.retries, test.untried
-		require.Equal(t, test.want, c.maxRetries(), "%+v", test)
+		require.Equal(t, test.want, c.maxRetries(test.slots), "%+v", test)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestCoreHasNoClockNoGoroutineAndNoIO(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("core*.go")
 	require.NoError(t, err)
-	files = append(files, "pace.go", "adapt.go")
+	files = append(files, "pace.go", "bucket.go", "adapt.go")
 	allowed := map[string]bool{
 		`"cmp"`: true, `"errors"`: true, `"fmt"`: true, `"maps"`: true, `"math"`: true, `"math/rand/v2"`: true, `"slices"`: true,
 		`"time"`: true, `"github.com/siding-dev/siding"`: true,

@@ -23,6 +23,6 @@
 //   - Without gates a held message waits while the others go on, and a fault that does not pass by itself ends Run.
 //   - A message that was in flight when its process died is handed over alone, until it has settled.
 //
-// Inside, a step function decides (the files core*.go, pace.go and adapt.go: news in, commands out, without clock, goroutine or I/O, so that
+// Inside, a step function decides (the files core*.go, pace.go, bucket.go and adapt.go: news in, commands out, without clock, goroutine or I/O, so that
 // a run can be replayed from its seed), and the other files carry out what it says.
 package worker

@@ -35,7 +35,7 @@ func TestARunCanBeReplayed(t *testing.T) {
 			_, err := store.Enqueue(t.Context(), "q", siding.EnqueueOptions{}, siding.NewMessage{ID: fmt.Sprint(i)})
 			require.NoError(t, err)
 		}
-		w, err := New(store, Config{Queue: "q", Drain: true, Seed: 42, Handler: siding.HandlerFunc(func(ctx context.Context, d *siding.Delivery) error {
+		w, err := New(store, Config{Queue: "q", Drain: true, Seed: 42, Gates: everything, Handler: telling(func(ctx context.Context, d *siding.Delivery) error {
 			time.Sleep(time.Duration(len(d.ID)) * time.Second)
 			switch {
 			case d.ID == "7":
@@ -50,7 +50,9 @@ func TestARunCanBeReplayed(t *testing.T) {
 		require.NoError(t, err)
 		var steps []step
 		w.record = func(at time.Duration, all []news, out []command) { steps = append(steps, step{at, all, out}) }
-		require.NoError(t, w.Run(t.Context()))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		require.NoError(t, w.Run(ctx))
 		require.Greater(t, len(steps), 200)
 
 		again := newCore(w.cfg, w.cfg.Seed)
@@ -66,3 +68,11 @@ func TestARunCanBeReplayed(t *testing.T) {
 }
 
 func assertEqual(a, b []command) bool { return fmt.Sprintf("%v", a) == fmt.Sprintf("%v", b) }
+
+// telling is a handler that tells limits with everything it comes to.
+type telling func(ctx context.Context, d *siding.Delivery) error
+
+func (h telling) Handle(ctx context.Context, d *siding.Delivery) (siding.Result, error) {
+	limits := &siding.RateLimits{Requests: siding.RateLimit{Limit: 600, Remaining: int64(len(d.ID))}}
+	return siding.Result{Limits: limits}, h(ctx, d)
+}
