@@ -109,7 +109,7 @@ func (s *Store) dropInputs(ctx context.Context, where string, args ...any) error
 		}, "SELECT id FROM inputs WHERE "+where, args...)
 	})
 	for _, id := range ids {
-		for more := err == nil; more && err == nil; {
+		for more := true; err == nil && more; { // in this order: after an error the write may still be at work on more
 			err = s.write(ctx, "drop-input", 0, func(t *tx) (err error) {
 				more, err = t.dropInput(id)
 				return err
