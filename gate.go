@@ -145,7 +145,7 @@ type Admission struct {
 // Admit says how many of the asked messages may be leased now.
 func (g Gates) Admit(asked int, now time.Time) Admission {
 	a := Admission{Max: asked}
-	closed := func(gate *Gate, at time.Time) {
+	closed := func(at time.Time) {
 		if a.Max = 0; a.At.IsZero() || !at.IsZero() && at.After(a.At) {
 			a.At = at
 		}
@@ -158,9 +158,9 @@ func (g Gates) Admit(asked int, now time.Time) Admission {
 		at, ok := gate.due(now)
 		switch {
 		case !ok || gate.Probe != nil:
-			closed(gate, time.Time{})
+			closed(time.Time{})
 		case at.After(now):
-			closed(gate, at)
+			closed(at)
 		default:
 			a.Probe, a.Max = true, min(a.Max, 1)
 			if h := gate.Hold; h != nil && h.Kind == HoldSystemic {

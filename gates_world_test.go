@@ -17,7 +17,6 @@ type world struct {
 	now   time.Time
 	rng   *rand.Rand
 	gates siding.Gates
-	keys  siding.GateKeys
 	p     siding.Policy
 	msgs  []*wmsg
 	slots int
@@ -31,10 +30,9 @@ type world struct {
 
 type wmsg struct {
 	siding.Message
-	n      int64
-	orig   *siding.Failure // of the latest delivery
-	noCall bool
-	calls  int
+	n     int64
+	orig  *siding.Failure // of the latest delivery
+	calls int
 }
 
 type wcall struct {

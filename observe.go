@@ -1,6 +1,9 @@
 package siding
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Observed is a delivery that is about to be settled, as gates see it.
 type Observed struct {
@@ -143,12 +146,7 @@ func (g Gates) failed(o Observed, probed []*Gate, now time.Time) (*Failure, []Ef
 
 // failedToo notes one of the different messages that failed in a row.
 func (g *Gate) failedToo(message int64) {
-	for _, m := range g.FailedInRow {
-		if m == message {
-			return
-		}
-	}
-	if len(g.FailedInRow) < inRow {
+	if len(g.FailedInRow) < inRow && !slices.Contains(g.FailedInRow, message) {
 		g.FailedInRow = append(g.FailedInRow, message)
 	}
 }

@@ -1,6 +1,9 @@
 package siding
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Streak is a row of messages of one recipe that fail alike, with no success among the calls begun since the first.
 type Streak struct {
@@ -44,10 +47,8 @@ type Effect struct {
 // observeFailure follows the streak of a failure that the service answered with. It tells whether the recipe is at rest
 // for it, so that the message is held instead.
 func (g *Gate) observeFailure(o Observed, fp string, now time.Time) (held bool, effects []Effect) {
-	for _, p := range g.AsPoison {
-		if p == fp {
-			return false, nil
-		}
+	if slices.Contains(g.AsPoison, fp) {
+		return false, nil
 	}
 	member := StreakMember{Message: o.Token.Message, Delivery: o.Delivery, Outcome: o.Failure.Outcome}
 	s := g.streak(fp, o.Started)
@@ -95,13 +96,8 @@ func (g *Gate) streak(fp string, started time.Time) *Streak {
 
 // add puts a delivery at the end; a later delivery of the same message takes the place of the earlier one.
 func (s *Streak) add(m StreakMember) {
-	kept := s.Members[:0]
-	for _, old := range s.Members {
-		if old.Message != m.Message {
-			kept = append(kept, old)
-		}
-	}
-	s.Members = append(kept, m)
+	s.Members = slices.DeleteFunc(s.Members, func(old StreakMember) bool { return old.Message == m.Message })
+	s.Members = append(s.Members, m)
 }
 
 // observeSuccess ends the streaks that a success disproves: those whose first call began no later than it did. Where no

@@ -169,7 +169,7 @@ func parts(err error) []error {
 	if err == nil {
 		return nil
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // what is wrapped is looked at below
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
 		for _, each := range joined.Unwrap() {
 			all = append(all, parts(each)...)

@@ -221,7 +221,7 @@ func TestWhatAClosedStoreHadLeasedIsNoSuspect(t *testing.T) {
 	}
 	s, err := sqlite.Open(t.Context(), path, sqlite.Options{MinFree: -1})
 	require.NoError(t, err)
-	defer s.Close() //nolint:errcheck // the test is over
+	defer s.Close()
 	r, err := s.Get(t.Context(), "q", "000")
 	require.NoError(t, err)
 	require.Equal(t, siding.StateReady, r.State)

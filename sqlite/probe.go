@@ -92,7 +92,7 @@ func (t *tx) later(c *claim, w wanted) (int64, error) {
 		}
 	}
 	query, of := c.pick(laterOf, laterOfInput)
-	for turn := turnUntried; turn < turnApart; turn++ {
+	for turn := range turnApart {
 		for below := int64(math.MaxInt64); ; {
 			priority, _, found, err := t.top(c, turn, below)
 			if err != nil {

@@ -140,9 +140,9 @@ func holdCases() []testCase {
 			require.NoError(f, f.store.Resume(f.ctx, f.keys().Account, false))
 			f.clock.Advance(time.Minute)
 			d := f.probe()
-			require.Equal(f, 1, len(slices.DeleteFunc([]*siding.Gate{
+			require.Len(f, slices.DeleteFunc([]*siding.Gate{
 				f.gate(f.keys().Account), f.gate(f.keys().Lane), f.gate(f.keys().Recipe),
-			}, func(g *siding.Gate) bool { return g == nil || g.Probe == nil })))
+			}, func(g *siding.Gate) bool { return g == nil || g.Probe == nil }), 1)
 			f.through(d, heldFor(siding.ScopeLane, siding.CauseModelNotFound, "no such model"))
 			f.shut()
 			f.nudge()

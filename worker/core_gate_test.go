@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"errors"
 	"math"
 	"testing"
 	"time"
@@ -229,5 +228,5 @@ func TestNoAnswerMakesTheWaitOverflow(t *testing.T) {
 	end := find[cmdFinish](out)
 	require.Len(t, end, 1)
 	require.NotContains(t, end[0].err.Error(), "\x1b")
-	require.False(t, errors.Is(end[0].err, siding.ErrClosed))
+	require.NotErrorIs(t, end[0].err, siding.ErrClosed)
 }

@@ -70,8 +70,7 @@ func concurrencyFlag(cmd *cobra.Command, n *int) {
 
 // check says what is wrong with the flags.
 func (f runFlags) check() error {
-	switch {
-	case f.changed != "" && f.changed != "keep" && f.changed != "ask":
+	if f.changed != "" && f.changed != "keep" && f.changed != "ask" {
 		return usagef("--changed %q is unknown; it is keep (take the old answers) or ask (ask again, and pay again)", siding.Scrub(f.changed, 64))
 	}
 	if err := f.wait.check(); err != nil {
