@@ -77,6 +77,9 @@ func (p *pacing) share(now time.Duration) float64 {
 	return min(1, p.left+shareGrows*(now-p.cutAt).Seconds())
 }
 
+// shared tells whether the own share bounds the calls: others have been met, and there is a rate of which it is a share.
+func (p *pacing) shared(now time.Duration) bool { return p.share(now) < 1 && !math.IsInf(p.rate(), 1) }
+
 // rate is how many calls a second the limits allow in the long run.
 func (p *pacing) rate() float64 {
 	rate := math.Inf(1)
@@ -107,7 +110,7 @@ func (p *pacing) room(now time.Duration, n int) int {
 			most = min(most, b.room())
 		}
 	}
-	if p.share(now) < 1 {
+	if p.shared(now) {
 		p.refillOwn(now)
 		most = min(most, math.Floor(p.own+rounding))
 	}
@@ -123,9 +126,9 @@ func (p *pacing) due(now time.Duration) time.Duration {
 			wait = max(wait, b.wait())
 		}
 	}
-	if share := p.share(now); share < 1 {
+	if p.shared(now) {
 		p.refillOwn(now)
-		wait = max(wait, (1-p.own)/(p.rate()*share))
+		wait = max(wait, (1-p.own)/(p.rate()*p.share(now)))
 	}
 	if wait <= 0 {
 		return now
