@@ -89,6 +89,9 @@ type Gate struct {
 	Health      Health    `json:"health,omitzero"`
 	FailedInRow []int64   `json:"failed_in_row,omitempty"` // different messages that failed since the last success
 	LastSuccess time.Time `json:"last_success,omitzero"`
+	// FailedCalls counts the transient failures since the last success, and FailedSince is when the first of them came.
+	FailedCalls int       `json:"failed_calls,omitempty"`
+	FailedSince time.Time `json:"failed_since,omitzero"`
 
 	// Of a recipe.
 	Streaks   []Streak `json:"streaks,omitempty"`
@@ -109,7 +112,7 @@ func (g *Gate) Open() bool {
 
 // Idle tells whether the gate says no more than a gate that nobody has heard of; a store need not keep it.
 func (g *Gate) Idle() bool {
-	return g.Open() && g.Health.Counted == 0 && len(g.FailedInRow) == 0 && g.LastSuccess.IsZero() && len(g.Streaks) == 0 &&
+	return g.Open() && g.Health.Counted == 0 && len(g.FailedInRow) == 0 && g.FailedCalls == 0 && g.LastSuccess.IsZero() && len(g.Streaks) == 0 &&
 		!g.Succeeded && len(g.AsPoison) == 0
 }
 
@@ -265,6 +268,7 @@ func (g *Gate) Resume(asPoison bool) []Effect {
 		}
 	}
 	g.Hold, g.Probe, g.Streaks, g.FailedInRow, g.Throttle, g.Health = nil, nil, nil, nil, Throttle{}, Health{}
+	g.FailedCalls, g.FailedSince = 0, time.Time{}
 	return effects
 }
 

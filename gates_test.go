@@ -199,6 +199,44 @@ func TestARelapseAfterARedriveCountsForNoStreak(t *testing.T) {
 	require.Nil(t, g.Recipe.Hold)
 }
 
+func TestTheLastMessagesOfASickLaneDoNotFailForEver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 200, func(m *wmsg, began time.Time) *siding.Failure {
+		if m.n >= 197 || began.Sub(t0) > 3*time.Second && began.Sub(t0) < 13*time.Second { // an outage, and three that always fail
+			return down()
+		}
+		return nil
+	})
+	require.False(t, w.run(6*time.Hour), "it ends")
+	require.Equal(t, []int64{197, 198, 199}, w.dead())
+	require.Less(t, len(w.calls), 200+500)
+}
+
+func TestTheLastMessageThatIsTooMuchForTheLimitDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 20, func(m *wmsg, _ time.Time) *siding.Failure {
+		if m.n == 19 {
+			return limited(time.Minute)
+		}
+		return nil
+	})
+	require.False(t, w.run(12*time.Hour), "it ends")
+	require.Equal(t, []int64{19}, w.dead())
+	require.Equal(t, siding.ReasonWaitsExhausted, w.msgs[19].Reason)
+
+	// Where the service is only busy, it is waited for.
+	w = newWorld(t, 1, func(_ *wmsg, began time.Time) *siding.Failure {
+		if began.Sub(t0) < 10*time.Hour {
+			f := limited(time.Minute)
+			f.Cause = siding.CauseOverloaded
+			return f
+		}
+		return nil
+	})
+	require.False(t, w.run(12*time.Hour))
+	require.Empty(t, w.dead())
+}
+
 func TestKeysAreReadAsTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	k := siding.GateKey{Scope: siding.ScopeLane, Name: "claude/claude-haiku-4-5@1f2e3d4c"}

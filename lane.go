@@ -44,6 +44,27 @@ type Throttle struct {
 	Until time.Time `json:"until,omitzero"` // rests until then; from then on one call finds out
 	Begun time.Time `json:"begun,omitzero"`
 	Step  int       `json:"step,omitempty"` // rests in a row without a success
+	// Since is when the first of them began, and Only the one message that was refused in all of them; -1: several were.
+	Since time.Time `json:"since,omitzero"`
+	Only  int64     `json:"only,omitempty"`
+}
+
+// The times after which a lane's state says as much about the few messages that are left as about the lane. Nothing
+// loops for ever: from then on their failures cost them what is theirs to spend.
+const (
+	fewFailPatience   = 15 * time.Minute // fewer than five different messages, and nothing but transient failures
+	oneRefusePatience = time.Hour        // a single message that is refused for its rate, however long the lane has rested
+)
+
+// refused notes whom a rest is for, and tells whether it has been the same message alone for too long.
+func (t *Throttle) refused(message int64, now time.Time) (tooLong bool) {
+	switch {
+	case t.Since.IsZero():
+		t.Since, t.Only = now, message
+	case t.Only != message:
+		t.Only = -1
+	}
+	return t.Only == message && now.Sub(t.Since) > oneRefusePatience
 }
 
 // restBackoff is the rest that a service gets which does not say how long: 1 s doubling to 15 s.
@@ -67,3 +88,6 @@ var probeBackoff = Backoff{Base: time.Second, Factor: 2, Cap: 15 * time.Second}
 
 // inRow is how many different messages in a row have to fail before a lane counts as down, or a recipe as at fault.
 const inRow = 5
+
+// failedCalls is how many transient failures in a row make a lane count as down, however few messages they were of.
+const failedCalls = 20

@@ -55,7 +55,7 @@ func (g Gates) endProbes(o Observed) (probed []*Gate) {
 func (g Gates) served(o Observed, now time.Time, done bool) []Effect {
 	if l := g.Lane; l != nil {
 		l.LastSuccess = now
-		l.FailedInRow = nil
+		l.FailedInRow, l.FailedCalls, l.FailedSince = nil, 0, time.Time{}
 		if o.Attempt == 0 {
 			l.Health.Add(true)
 		}
@@ -118,6 +118,9 @@ func (g Gates) failed(o Observed, probed []*Gate, now time.Time) (*Failure, []Ef
 	if o.Attempt == 0 {
 		l.Health.Add(false)
 	}
+	if l.FailedCalls++; l.FailedCalls == 1 {
+		l.FailedSince = now
+	}
 	wasProbe := false
 	for _, gate := range probed {
 		wasProbe = wasProbe || gate == l
@@ -131,8 +134,11 @@ func (g Gates) failed(o Observed, probed []*Gate, now time.Time) (*Failure, []Ef
 	f := heldInstead(o.Failure, ScopeLane, l.Key.Name)
 	f.WaitCounts = l.servesOthers(o)
 	l.failedToo(o.Token.Message)
+	if len(l.FailedInRow) < inRow && now.Sub(l.FailedSince) > fewFailPatience {
+		f = o.Failure
+	}
 	switch {
-	case l.Hold == nil && (len(l.FailedInRow) >= inRow || l.Health.Down()):
+	case l.Hold == nil && (len(l.FailedInRow) >= inRow || l.FailedCalls >= failedCalls || l.Health.Down()):
 		l.Hold = &Hold{
 			Kind: HoldOutage, Cause: o.Failure.Cause, Since: now, NextProbe: now.Add(probeBackoff.Delay(0, 0, 0)),
 			Text: Scrub("the service answers nobody: "+o.Failure.Error(), MaxHeader),
@@ -184,7 +190,8 @@ func (g Gates) held(o Observed, probed []*Gate, now time.Time, rnd float64) *Fai
 		if gate != g.Lane {
 			return &f
 		}
-		f.WaitCounts = gate.servesOthers(o)
+		alone := gate.Throttle.refused(o.Token.Message, now) && f.Cause == CauseRateLimited
+		f.WaitCounts = alone || gate.servesOthers(o)
 		gate.Throttle.rest(o.Started, now, f.RetryAfter, rnd)
 		if a := g.Account; a != nil && a.Hold != nil && a.Hold.Kind == HoldFault && !o.Started.Before(a.Hold.Since) {
 			a.Hold = nil // who is told to wait has been let in
