@@ -17,17 +17,16 @@ func (s *Store) enlist(ctx context.Context) error {
 	s.processByte = at
 	host, _ := os.Hostname()
 	var id int64
-	err = s.write(ctx, "open", 0, func(t *tx) (err error) {
+	// Not to be given up while it is under way: the row would be there, and nobody would know its number.
+	err = s.write(context.WithoutCancel(ctx), "open", 0, func(t *tx) (err error) {
 		_, id, err = t.insert("INSERT INTO processes (pid, host, boot_id, started_at, lock_file, lock_offset) VALUES (?, ?, ?, ?, ?, ?)",
 			os.Getpid(), siding.Scrub(host, 256), bootID(), t.now, s.lock.id, at)
-		if err == nil {
-			s.process = id // read by the committer only, until Open returns
-		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	s.process = id
 	n, err := s.Reap(ctx)
 	if n > 0 {
 		s.opts.Logger.Info("freed what processes that died had left", "messages", n)
