@@ -161,7 +161,7 @@ var sumRules = []checkRule{
 			FROM members s JOIN spend p ON p.message = s.message JOIN messages m ON m.id = s.message
 			JOIN inputs i ON i.id = s.input AND i.state <> 'dropping' GROUP BY 1, 2)
 		SELECT q.name, 'input ' || coalesce(c.input, t.input)
-		FROM counted c FULL JOIN (SELECT * FROM spend_totals WHERE input NOT IN (SELECT id FROM inputs WHERE state = 'dropping')) t
+		FROM counted c FULL JOIN (SELECT queue, input, calls, maybe, unpriced, cost, maybe_max FROM spend_totals WHERE input NOT IN (SELECT id FROM inputs WHERE state = 'dropping')) t
 			ON t.queue = c.queue AND t.input = c.input
 		LEFT JOIN queues q ON q.id = coalesce(c.queue, t.queue)
 		WHERE coalesce(c.calls, 0) <> coalesce(t.calls, 0) OR coalesce(c.maybe, 0) <> coalesce(t.maybe, 0)
