@@ -40,10 +40,14 @@ func crasher(path string) error {
 				return nil
 			}
 			time.Sleep(20 * time.Millisecond) // the others are in flight by then
-			if os.Getenv(crashWay) == "exit" {
+			switch os.Getenv(crashWay) {
+			case "exit":
 				os.Exit(7)
+			case "memory":
+				starve()
+			default:
+				fmt.Fprintln(os.Stderr, endless(1))
 			}
-			fmt.Fprintln(os.Stderr, endless(1))
 			return nil
 		}),
 	})
@@ -67,7 +71,8 @@ func TestWhatKillsItsProcessIsFoundOutAlone(t *testing.T) {
 		way     string
 		killers []int
 	}{
-		"a handler that exits": {"exit", []int{4}}, "a handler that overflows the stack": {"stack", []int{7}}, "two that exit": {"exit", []int{2, 8}},
+		"a handler that exits": {"exit", []int{4}}, "a handler that overflows the stack": {"stack", []int{7}},
+		"a handler that runs out of memory": {"memory", []int{5}}, "two that exit": {"exit", []int{2, 8}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -94,6 +99,7 @@ func TestWhatKillsItsProcessIsFoundOutAlone(t *testing.T) {
 					break
 				}
 				deaths++
+				require.NotEqual(t, 3, cmd.ProcessState.ExitCode(), "the memory was not limited")
 				require.LessOrEqual(t, deaths, 1+len(c.killers)*siding.MaxSoloCrashes, "%s", out)
 			}
 			require.GreaterOrEqual(t, deaths, len(c.killers)*siding.MaxSoloCrashes)
