@@ -294,7 +294,7 @@ func gateCases() []testCase {
 				f.clock.Advance(time.Second)
 				f.through(l.Deliveries[0], nil)
 			}
-			rest := func() { f.clock.Advance(time.Hour) }
+			rest := func() { f.clock.Advance(20 * time.Minute) }
 			f.through(large, throttled(0))
 			require.Zero(f, waits(), "nobody was served meanwhile")
 			rest()

@@ -124,7 +124,10 @@ func gateView(g siding.Gate) (siding.Gate, []time.Time) {
 	}
 	at(&g.Throttle.Until)
 	at(&g.Throttle.Begun)
+	at(&g.Throttle.Since)
 	at(&g.LastSuccess)
+	at(&g.FailedSince)
+	g.Throttle.Only = min(g.Throttle.Only, 0) // -1, or some message
 	g.FailedInRow = make([]int64, len(g.FailedInRow))
 	g.Streaks = slices.Clone(g.Streaks)
 	for i := range g.Streaks {
