@@ -109,11 +109,15 @@ func (s *Store) dropInputs(ctx context.Context, where string, args ...any) error
 		}, "SELECT id FROM inputs WHERE "+where, args...)
 	})
 	for _, id := range ids {
-		for more := true; err == nil && more; { // in this order: after an error the write may still be at work on more
+		for err == nil {
+			var more bool // of this piece: a write that was given up may still be at work on it
 			err = s.write(ctx, "drop-input", 0, func(t *tx) (err error) {
 				more, err = t.dropInput(id)
 				return err
 			})
+			if err != nil || !more {
+				break
+			}
 		}
 	}
 	return err

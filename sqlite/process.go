@@ -17,7 +17,10 @@ func (s *Store) enlist(ctx context.Context) error {
 	s.processByte = at
 	host, _ := os.Hostname()
 	var id int64
-	// Not to be given up while it is under way: the row would be there, and nobody would know its number.
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// A stop waits for this write: whether there is a row, and which, must be known when the store is closed.
 	err = s.write(context.WithoutCancel(ctx), "open", 0, func(t *tx) (err error) {
 		_, id, err = t.insert("INSERT INTO processes (pid, host, boot_id, started_at, lock_file, lock_offset) VALUES (?, ?, ?, ?, ?, ?)",
 			os.Getpid(), siding.Scrub(host, 256), bootID(), t.now, s.lock.id, at)

@@ -91,6 +91,11 @@ func (r *report) take(e event) {
 		return
 	}
 	switch e.Action {
+	case "pass":
+		// The race detector reports in the test that runs, and fails the ones that end; it may be another.
+		if strings.Contains(strings.Join(said, ""), "DATA RACE") {
+			fmt.Fprintf(r.out, "--- what %s in %s said:\n%s", e.Test, e.Package, tail(said))
+		}
 	case "fail":
 		r.failed++
 		fmt.Fprintf(r.out, "--- what %s in %s said:\n%s", e.Test, e.Package, tail(said))

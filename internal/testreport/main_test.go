@@ -67,6 +67,12 @@ func TestWhatFailedIsShownWithAllThatItSaid(t *testing.T) {
 	require.NotContains(t, out, "chatter")
 }
 
+func TestADataRaceIsShownAlsoWhereTheTestPassed(t *testing.T) {
+	t.Parallel()
+	out, _ := show(t, strings.Replace(passing, "chatter", "WARNING: DATA RACE", 1), false)
+	require.Contains(t, out, "WARNING: DATA RACE")
+}
+
 func TestABuildThatFailsAndNothingAtAllAreFailures(t *testing.T) {
 	t.Parallel()
 	out, ok := show(t, passing+`{"ImportPath":"m/d","Action":"build-output","Output":"d.go:1: syntax error\n"}`+"\n"+
