@@ -21,6 +21,11 @@ func TestStoredCodesArePinned(t *testing.T) {
 	list(&b, "fate", siding.Fates())
 	list(&b, "revision", siding.RevisionKinds())
 	list(&b, "scope", []siding.Scope{siding.ScopeAccount, siding.ScopeLane, siding.ScopeRecipe})
+	list(&b, "action", siding.Actions())
+	list(&b, "group", siding.GroupStates())
+	list(&b, "campaign", siding.CampaignStates())
+	list(&b, "member", siding.MemberStatuses())
+	list(&b, "drop", siding.DropWhats())
 	list(&b, "hold", siding.HoldKinds())
 	list(&b, "verdict", []siding.Verdict{siding.VerdictNone, siding.VerdictAccepted, siding.VerdictRejected})
 	if os.Getenv("SIDING_UPDATE_GOLDEN") != "" {

@@ -17,6 +17,8 @@ var (
 	ErrWrongState = errors.New("not possible in the message's state")
 	// ErrConflict: the event ID is taken by a message with another body, and superseding was not asked for.
 	ErrConflict = errors.New("the event ID is taken by a message with another body")
+	// ErrNoBody: retention has dropped the message's body, so that it cannot be sent back; enqueue it again.
+	ErrNoBody = errors.New("the message's body has been dropped")
 	// ErrFull: the queue has as many undone messages as its limit allows.
 	ErrFull = errors.New("the queue is full")
 	// ErrInvalidID: the event ID cannot be used; see [CheckID].
@@ -66,6 +68,8 @@ type Failure struct {
 	FaultOffset *int64
 	// Solo says, for a worker-crash, that the message was in flight alone when the process died.
 	Solo bool
+	// Queue is for forwarded outcomes: where the message's copy goes.
+	Queue string
 	// NoCall says that the fault was found without asking the service.
 	NoCall bool
 	// Err is the failure in words, and what it wraps.

@@ -85,6 +85,13 @@ type Message struct {
 	Reason Reason
 	// Digest is the recipe digest under which a done message was answered.
 	Digest string
+	// WaitsFor is the queue to which it was forwarded, and whose result it waits for; empty: none. It is ready with an
+	// AvailableAt of [Never] while it waits, or dead when the copy there came to nothing.
+	WaitsFor string
+	// Returned is how often the result of another queue has come into its body; see [Forward].
+	Returned int
+	// NoBody says that retention has dropped the body.
+	NoBody bool
 }
 
 // LastError is a failure as it is stored: text scrubbed and bounded, see [Scrub].

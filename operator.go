@@ -15,7 +15,7 @@ type Operator interface {
 	// the walk goes on.
 	List(ctx context.Context, s Selection) iter.Seq2[Listed, error]
 	// Redrive returns dead messages to their queue by [Redrive]: same event ID, attempt 0, history kept. Each entry answers
-	// for one ID: nil, [ErrNotFound], or [ErrWrongState] when it is not dead (any more). No IDs: nothing happens.
+	// for one ID: nil, [ErrNotFound], [ErrWrongState] when it is not dead (any more), or [ErrNoBody]. No IDs: nothing happens.
 	Redrive(ctx context.Context, queue string, ids ...string) ([]error, error)
 	// Discard gives messages up, with a reason that is kept: ready, leased (the delivery's settlement will be stale) or
 	// dead ones. Each entry answers for one ID: nil, [ErrNotFound] or [ErrWrongState].
@@ -83,7 +83,12 @@ type Revision struct {
 	At   time.Time
 	Kind RevisionKind
 	Note string
-	Body []byte // the earlier body, where it was replaced
+	By   string // the operator, where one did it and said who
+	// Campaign is the campaign that did it; 0: none.
+	Campaign CampaignID
+	Body     []byte // the earlier body, where it was replaced
+	// Headers are the earlier headers, where they were replaced.
+	Headers map[string]string
 	// Result and Digest are the earlier answer, where there was one.
 	Result []byte
 	Digest string
@@ -99,12 +104,16 @@ const (
 	RevisionReadopted  RevisionKind = "readopted"  // a journaled answer passed another recipe's acceptance
 	RevisionRedriven   RevisionKind = "redriven"   // returned from the quarantine
 	RevisionDiscarded  RevisionKind = "discarded"
+	RevisionRepaired   RevisionKind = "repaired" // an operator's repair, or a campaign's, replaced body or headers
+	RevisionReturned   RevisionKind = "returned" // the result of another queue came into a field of the body
+	RevisionDropped    RevisionKind = "dropped"  // retention dropped the body
 )
 
 // RevisionKinds lists every kind, in the order in which they were added.
 func RevisionKinds() []RevisionKind {
 	return []RevisionKind{
 		RevisionSuperseded, RevisionReasked, RevisionReadopted, RevisionRedriven, RevisionDiscarded,
+		RevisionRepaired, RevisionReturned, RevisionDropped,
 	}
 }
 

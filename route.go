@@ -20,6 +20,8 @@ type Decision struct {
 	SoloCrashes int
 	// Alone says that the next delivery is the last trial of a message whose waits are used up, alone on a rested lane.
 	Alone bool
+	// WaitsFor is the queue whose result the message waits for from now on; see [Forward].
+	WaitsFor string
 }
 
 // Route decides where a message goes after a delivery. f is the failure, nil when the delivery is done; rnd is a random
@@ -33,6 +35,8 @@ type Decision struct {
 //   - interrupted: shutdown and host-restart uncounted; worker-crash uncounted, as a suspect, and dead (crash) when the
 //     process has died [MaxSoloCrashes] times around it alone; anything else is a lost lease: interruptions +1; ready,
 //     dead (interruptions-exhausted) when they reach the maximum.
+//   - forwarded: uncounted; ready, but waiting for the result of another queue. One that such a result has come into
+//     before is permanent instead.
 //
 // A suspect is cleared by any other end than an interruption. A last trial that is interrupted, or held while the lane
 // serves nobody, is still to come.
@@ -46,7 +50,7 @@ func Route(m Message, f *Failure, p Policy, now time.Time, rnd float64) Decision
 		d.Outcome, d.State = OutcomeDone, StateDone
 		return d
 	}
-	d.Outcome = effective(f, p)
+	d.Outcome = effective(m, f, p)
 	switch d.Outcome {
 	case OutcomePermanent:
 		d.Attempt++
@@ -73,6 +77,8 @@ func Route(m Message, f *Failure, p Policy, now time.Time, rnd float64) Decision
 		}
 	case OutcomeInterrupted:
 		d.interrupt(m, f, p, now, rnd)
+	case OutcomeForwarded:
+		d.AvailableAt, d.WaitsFor = Never, f.Queue
 	default:
 		d.Attempt++
 		d.AvailableAt = now.Add(p.Backoff.Delay(d.Attempt, f.RetryAfter, rnd))
@@ -84,7 +90,7 @@ func Route(m Message, f *Failure, p Policy, now time.Time, rnd float64) Decision
 }
 
 // effective gives the outcome as it counts under the policy.
-func effective(f *Failure, p Policy) Outcome {
+func effective(m Message, f *Failure, p Policy) Outcome {
 	switch f.Outcome {
 	case OutcomePermanent:
 		if f.Reason == "" && slices.Contains(p.Gray, f.Cause) {
@@ -92,6 +98,11 @@ func effective(f *Failure, p Policy) Outcome {
 		}
 		return OutcomePermanent
 	case OutcomeGray, OutcomeHeld, OutcomeInterrupted:
+		return f.Outcome
+	case OutcomeForwarded:
+		if f.Queue == "" || f.Queue == m.Queue || m.Returned > 0 { // it would go round for ever
+			return OutcomePermanent
+		}
 		return f.Outcome
 	}
 	return OutcomeTransient
@@ -135,7 +146,7 @@ func Redrive(m Message, now time.Time) Message {
 	m.Attempt, m.Gray, m.Waits, m.Interruptions = 0, 0, 0, 0
 	m.Suspect = m.Reason == ReasonCrash // it comes back as what it was convicted of
 	m.SoloCrashes, m.Alone, m.HeldAt = 0, false, time.Time{}
-	m.LastError, m.DeadAt, m.Reason = nil, time.Time{}, ""
+	m.LastError, m.DeadAt, m.Reason, m.WaitsFor = nil, time.Time{}, "", ""
 	m.Redrives++
 	return m
 }

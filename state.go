@@ -28,11 +28,12 @@ const (
 	OutcomePermanent   Outcome = "permanent"   // this message will never pass as it is
 	OutcomeHeld        Outcome = "held"        // not the message's fault: account, lane or recipe; costs no attempt
 	OutcomeInterrupted Outcome = "interrupted" // the delivery did not end by itself; costs no attempt
+	OutcomeForwarded   Outcome = "forwarded"   // waits for the work of another queue; costs no attempt. See [Forward]
 )
 
 // Outcomes lists every outcome, in the order in which they were added.
 func Outcomes() []Outcome {
-	return []Outcome{OutcomeDone, OutcomeTransient, OutcomeGray, OutcomePermanent, OutcomeHeld, OutcomeInterrupted}
+	return []Outcome{OutcomeDone, OutcomeTransient, OutcomeGray, OutcomePermanent, OutcomeHeld, OutcomeInterrupted, OutcomeForwarded}
 }
 
 // Reason says why a message was set aside. The values are stored, so the list is append-only.

@@ -27,6 +27,8 @@ type Store interface {
 	Manifest
 	Operator
 	Gatekeeper
+	Quarantine
+	Campaigner
 
 	// Info tells what the store is.
 	Info(ctx context.Context) (StoreInfo, error)
@@ -164,7 +166,8 @@ type Settlement struct {
 	Policy  Policy
 	Rand    float64 // for the jitter, in [0, 1)
 	Gates   GateKeys
-	NoCall  bool // the service was not asked in this delivery
+	NoCall  bool  // the service was not asked in this delivery
+	Then    *Then // when done: where the result goes back to; nil: nowhere
 }
 
 // Settled is what became of one settlement.

@@ -28,7 +28,8 @@ var arrows = map[string][]string{
 	"command":             {"."},
 	"intake":              {"."},
 	"storetest":           {".", "memory"}, // the plain store that others are compared with
-	"recipe":              {".", "claude", "webhook", "command"},
+	"recipe":              {".", "claude", "webhook", "command", "quarantine"},
+	"quarantine":          {".", "claude"},
 	"cmd/siding":          {"*"},
 	"examples":            {"*"},
 	"internal/repocheck":  {}, // its tests may
