@@ -10,7 +10,9 @@ import (
 
 var errUnwritten = errors.New("not written yet")
 
-func (s *Store) Groups(context.Context, siding.GroupQuery) ([]siding.Group, error) { return nil, errUnwritten }
+func (s *Store) Groups(context.Context, siding.GroupQuery) ([]siding.Group, error) {
+	return nil, errUnwritten
+}
 
 func (s *Store) MarkGroup(context.Context, siding.GroupKey, siding.GroupState, string) error {
 	return errUnwritten
@@ -32,7 +34,9 @@ func (s *Store) Audit(context.Context, siding.AuditOptions) iter.Seq2[siding.Aud
 	return func(func(siding.AuditEntry, error) bool) {}
 }
 
-func (s *Store) Note(context.Context, string) (siding.Note, error) { return siding.Note{}, errUnwritten }
+func (s *Store) Note(context.Context, string) (siding.Note, error) {
+	return siding.Note{}, errUnwritten
+}
 
 func (s *Store) SetNote(context.Context, siding.Note) (int64, error) { return 0, errUnwritten }
 
