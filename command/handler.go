@@ -92,6 +92,12 @@ func (h *Handler) Estimate(siding.Message) (likely, worst siding.Money, priced b
 	return 0, 0, true
 }
 
+// Check says what would be found wrong with a message before the program is run for it; nil: nothing.
+func (h *Handler) Check(m siding.Message) *siding.Failure {
+	_, f := check(m, h.c.JSON, h.input)
+	return f
+}
+
 // Rejudge finds nothing: runs are in no journal.
 func (h *Handler) Rejudge(context.Context, siding.Message, []siding.Call) (j siding.Judgement, result []byte, ok bool, err error) {
 	return j, nil, false, nil

@@ -31,6 +31,8 @@ type work interface {
 	Rejudge(ctx context.Context, m siding.Message, calls []siding.Call) (j siding.Judgement, result []byte, ok bool, err error)
 	// Estimate says what a message will cost, likely and at worst. priced is false when no price is known.
 	Estimate(m siding.Message) (likely, worst siding.Money, priced bool)
+	// Check says what would be found wrong with a message before anything is asked, sent or run for it; nil: nothing.
+	Check(m siding.Message) *siding.Failure
 }
 
 var (

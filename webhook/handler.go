@@ -178,6 +178,12 @@ func (h *Handler) Estimate(siding.Message) (likely, worst siding.Money, priced b
 	return 0, 0, true
 }
 
+// Check says what would be found wrong with a message before it is sent; nil: nothing.
+func (h *Handler) Check(m siding.Message) *siding.Failure {
+	_, f := check(m, h.c.JSON, h.schema)
+	return f
+}
+
 // Rejudge looks for a journaled reply that says that the event was received as it is now, without sending anything. ok is
 // false when there is none. The error is the journal's. calls are the message's, as [siding.Journal] lists them.
 func (h *Handler) Rejudge(ctx context.Context, m siding.Message, calls []siding.Call) (j siding.Judgement, result []byte, ok bool, err error) {
