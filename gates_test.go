@@ -133,6 +133,35 @@ func TestAFailureWithoutAScopeHoldsNobodyElse(t *testing.T) {
 	require.Equal(t, 8, g.Admit(8, t0).Max)
 }
 
+func TestAnotherLanesAnswersAreNothingToThisOne(t *testing.T) {
+	t.Parallel()
+	other := func(g siding.Gates, message int64, now time.Time, f *siding.Failure) *siding.Failure {
+		f, _ = g.Observe(siding.Observed{
+			Token: siding.LeaseToken{Message: message, Nonce: 1}, Delivery: 1, Started: now, Failure: f, OtherLane: true,
+		}, now, 0)
+		return f
+	}
+	g := threeGates()
+	for i := range int64(30) {
+		require.Equal(t, siding.OutcomeTransient, other(g, i, t0, down()).Outcome)
+		require.Equal(t, siding.OutcomeHeld, other(g, i, t0, limited(time.Minute)).Outcome)
+	}
+	require.Equal(t, 8, g.Admit(8, t0).Max)
+	require.True(t, g.Lane.Idle())
+
+	other(g, 1, t0, fault(siding.ScopeAccount, time.Time{}))
+	require.NotNil(t, g.Account.Hold, "but an account is the same")
+	g.Account.Nudge(t0)
+	g.Lane.Hold = &siding.Hold{Kind: siding.HoldOutage, Since: t0, NextProbe: t0}
+	require.True(t, g.Admit(8, t0).Probe)
+	g.Probing(siding.LeaseToken{Message: 2, Nonce: 1}, t0)
+	now := t0.Add(time.Second)
+	other(g, 2, now, nil)
+	require.Nil(t, g.Account.Hold)
+	require.NotNil(t, g.Lane.Hold, "what another lane answers does not reopen this one")
+	require.True(t, g.Admit(8, now).Probe, "and the next probe may go")
+}
+
 func TestASuccessFromBeforeTheHoldEndsNothing(t *testing.T) {
 	t.Parallel()
 	g := threeGates()

@@ -28,6 +28,9 @@ type Result struct {
 	Judged []Judgement
 	// NoCall says that the service was not asked, with an error or without: lanes learn nothing from this delivery.
 	NoCall bool
+	// OtherLane says that the service was asked by another lane than the worker's, with an error or without, as when a
+	// message names a model of its own: the worker's lane learns nothing from this delivery, account and recipe do.
+	OtherLane bool
 	// Limits are the rate limits that the service told, or nil.
 	Limits *RateLimits
 }

@@ -16,6 +16,8 @@ type Observed struct {
 	Failure  *Failure  // nil: done
 	// NoCall says that the service was not asked in this delivery, for instance because the answer was in the journal.
 	NoCall bool
+	// OtherLane says that the service was asked by another lane: this one learns nothing.
+	OtherLane bool
 }
 
 // Observe takes in how a delivery ended, before it is routed. It changes the gates, and gives the failure as it counts:
@@ -24,6 +26,13 @@ type Observed struct {
 func (g Gates) Observe(o Observed, now time.Time, rnd float64) (*Failure, []Effect) {
 	probed := g.endProbes(o)
 	f := o.Failure
+	if o.OtherLane && g.Lane != nil {
+		if at := slices.Index(probed, g.Lane); at >= 0 { // it found nothing out
+			g.Lane.probeAgain(now)
+			probed = slices.Delete(probed, at, at+1)
+		}
+		g.Lane = nil
+	}
 	switch {
 	case f != nil && f.Outcome == OutcomeInterrupted, o.NoCall, f != nil && f.NoCall && f.Outcome != OutcomeHeld:
 		for _, gate := range probed { // it found nothing out: another may be sent

@@ -166,8 +166,10 @@ type Settlement struct {
 	Policy  Policy
 	Rand    float64 // for the jitter, in [0, 1)
 	Gates   GateKeys
-	NoCall  bool  // the service was not asked in this delivery
-	Then    *Then // when done: where the result goes back to; nil: nowhere
+	NoCall  bool // the service was not asked in this delivery
+	// OtherLane says that it was asked by another lane than the one in Gates.
+	OtherLane bool
+	Then      *Then // when done: where the result goes back to; nil: nowhere
 }
 
 // Settled is what became of one settlement.

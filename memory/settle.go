@@ -46,7 +46,7 @@ func (s *Store) Settle(ctx context.Context, list ...siding.Settlement) ([]siding
 func (m *message) observed(s siding.Settlement) siding.Observed {
 	return siding.Observed{
 		Token: s.Token, Delivery: m.Deliveries, Started: m.lease.started, Attempt: m.Attempt, Redrives: m.Redrives,
-		HeldAt: m.HeldAt, Failure: s.Failure, NoCall: s.NoCall,
+		HeldAt: m.HeldAt, Failure: s.Failure, NoCall: s.NoCall, OtherLane: s.OtherLane,
 	}
 }
 

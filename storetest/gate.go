@@ -249,6 +249,18 @@ func gateCases() []testCase {
 			f.stateIs(d.ID, siding.StateDead)
 			f.probe()
 		}},
+		{"what another lane answered says nothing of this one", func(f *fixture) {
+			f.outage()
+			f.clock.Advance(time.Minute)
+			before := *f.gate(f.keys().Lane)
+			for _, failure := range []*siding.Failure{nil, transient("down too")} {
+				d := f.probe() // another, at once
+				require.NoError(f, f.settleWith(siding.Settlement{Token: d.Token, Gates: f.keys(), OtherLane: true, Failure: failure}).Err)
+				after := *f.gate(f.keys().Lane)
+				require.Equal(f, before.Health, after.Health)
+				require.NotNil(f, after.Hold)
+			}
+		}},
 		{"a probe whose lease is over without a settlement is forgotten", func(f *fixture) {
 			f.numbered(0, 9)
 			f.through(f.gated(1).Deliveries[0], heldFor(siding.ScopeAccount, siding.CauseAccount, "no credit"))

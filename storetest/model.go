@@ -157,6 +157,7 @@ func (m *model) settle(*rapid.T) {
 	one := siding.Settlement{Policy: m.f.policy, Digest: rapid.SampledFrom([]string{"d1", "d2"}).Draw(m.T, "digest")}
 	one.Gates = m.gateKeys()
 	one.NoCall = rapid.IntRange(0, 5).Draw(m.T, "no call") == 5
+	one.OtherLane = rapid.IntRange(0, 5).Draw(m.T, "other lane") == 5
 	one.Failure = m.failure()
 	if one.Failure == nil {
 		one.Result = []byte("result")

@@ -77,7 +77,7 @@ func (c *core) learn(j *job, k *call, r siding.Result, f *siding.Failure) {
 				c.window.rest(c.pace.begun)
 			}
 		}
-	case !r.NoCall && !k.served && served(f):
+	case !r.NoCall && !r.OtherLane && !k.served && served(f):
 		k.served = true
 		c.window.served(k.number)
 	}

@@ -157,20 +157,24 @@ func TestSettlementsSayWhetherTheServiceWasAsked(t *testing.T) {
 		result  siding.Result
 		failure *siding.Failure
 		noCall  bool
+		other   bool
 	}{
 		"done":                     {},
-		"done from the journal":    {siding.Result{NoCall: true}, nil, true},
-		"alone":                    {siding.Result{}, held(siding.Failure{RetryAfter: time.Minute, NoCall: true}), true},
-		"the budget":               {siding.Result{NoCall: true}, held(siding.Failure{Scope: siding.ScopeRecipe, NoCall: true}), false},
-		"throttled":                {siding.Result{}, held(siding.Failure{Cause: siding.CauseRateLimited}), false},
-		"an answer in the journal": {siding.Result{NoCall: true}, &siding.Failure{Outcome: siding.OutcomeGray}, true},
+		"another lane":             {result: siding.Result{OtherLane: true}, other: true},
+		"done from the journal":    {siding.Result{NoCall: true}, nil, true, false},
+		"alone":                    {siding.Result{}, held(siding.Failure{RetryAfter: time.Minute, NoCall: true}), true, false},
+		"the budget":               {siding.Result{NoCall: true}, held(siding.Failure{Scope: siding.ScopeRecipe, NoCall: true}), false, false},
+		"throttled":                {siding.Result{}, held(siding.Failure{Cause: siding.CauseRateLimited}), false, false},
+		"an answer in the journal": {siding.Result{NoCall: true}, &siding.Failure{Outcome: siding.OutcomeGray}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := gated(t, 8, nil)
 			c.step(1, newsLeased{leased: siding.Leased{Deliveries: deliveries(1)}})
 			out := c.step(2, newsEnded{call: 1, items: []itemEnd{{result: test.result}}, failure: test.failure})
-			require.Equal(t, test.noCall, find[cmdSettle](out)[0].settlements[0].NoCall)
+			settlement := find[cmdSettle](out)[0].settlements[0]
+			require.Equal(t, test.noCall, settlement.NoCall)
+			require.Equal(t, test.other, settlement.OtherLane)
 		})
 	}
 }

@@ -30,7 +30,7 @@ func (c *core) settleWith(j *job, r siding.Result, f *siding.Failure) {
 	j.call = nil
 	j.outcome = &siding.Settlement{
 		Token: j.token, Failure: f, Digest: c.cfg.Digest, Judged: r.Judged, Policy: c.cfg.Policy, Rand: c.rng.Float64(),
-		Gates: c.cfg.Gates, NoCall: r.NoCall,
+		Gates: c.cfg.Gates, NoCall: r.NoCall, OtherLane: r.OtherLane,
 	}
 	if f != nil && f.Outcome == siding.OutcomeHeld {
 		j.outcome.NoCall = alone(f) // whatever reaches further than its message is for the gates
