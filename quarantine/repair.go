@@ -3,6 +3,8 @@ package quarantine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/siding-dev/siding"
 )
@@ -11,7 +13,7 @@ import (
 type Draft struct {
 	Body        []byte
 	ContentType string
-	Headers     map[string]string // with the request settings; see [Request]
+	Headers     map[string]string // with the request settings; see [HeaderMaxTokens]
 }
 
 // Repair is a named change of a message. Apply is pure, but for repairs that run a command; it never changes the draft
@@ -31,36 +33,61 @@ const (
 	HeaderInstruction = siding.HeaderInstruction
 )
 
-// ParseRepair reads a repair as --repair has it: a name, or a name, a colon and its arguments.
-func ParseRepair(text string) (Repair, error) { return nil, errors.New("not written yet") }
-
 // Repairs are applied one after the other.
 type Repairs []Repair
 
 // ParseRepairs reads several repairs; the error names each that is wrong.
-func ParseRepairs(texts []string) (Repairs, error) { return nil, errors.New("not written yet") }
-
-// Verdict says what repairs came to for one message.
-type Verdict string
-
-// What repairs come to.
-const (
-	Changed   Verdict = "changed"   // the result may be sent
-	Unchanged Verdict = "unchanged" // nothing was there to mend
-	Invalid   Verdict = "invalid"   // a repair could not be applied, or the result is not valid
-)
-
-// Preview is what repairs would do to one message.
-type Preview struct {
-	Verdict       Verdict
-	Before, After Draft
-	// Problem says why the verdict is invalid; scrubbed.
-	Problem string
+func ParseRepairs(texts []string) (Repairs, error) {
+	var list Repairs
+	var errs []error
+	for _, text := range texts {
+		r, err := ParseRepair(text)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		list = append(list, r)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return list, nil
 }
 
-// Preview applies the repairs to a message without changing it, and checks the result by f. Without repairs the message
-// is changed to what it is: it may be sent.
-func (r Repairs) Preview(ctx context.Context, m siding.Message, f Facts) Preview { return Preview{} }
+// Texts gives the repairs as --repair takes them.
+func (r Repairs) Texts() []string {
+	texts := make([]string, len(r))
+	for i, each := range r {
+		texts[i] = each.String()
+	}
+	return texts
+}
 
-// Return gives what a store is told to send the message back with.
-func (p Preview) Return(id string, r Repairs) siding.Return { return siding.Return{} }
+// String gives the repairs for a note, in the order in which they are applied.
+func (r Repairs) String() string { return strings.Join(r.Texts(), "; ") }
+
+// Apply applies the repairs one after the other. A repair that panics gives an error.
+func (r Repairs) Apply(ctx context.Context, d Draft) (Draft, error) {
+	for _, each := range r {
+		after, err := applyOne(ctx, each, d)
+		if err != nil {
+			return d, err
+		}
+		d = after
+	}
+	return d, nil
+}
+
+func applyOne(ctx context.Context, r Repair, d Draft) (after Draft, err error) {
+	name := "a repair"
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s panicked: %s", name, shorten(fmt.Sprint(p)))
+		}
+	}()
+	name = shorten(r.String())
+	if after, err = r.Apply(ctx, d); err != nil {
+		return d, fmt.Errorf("%s: %w", name, err)
+	}
+	return after, nil
+}
