@@ -124,12 +124,10 @@ type QueueStats struct {
 	Delayed                              int64     // of Ready: not before a later time
 	Retrying                             int64     // of Ready: have failed before
 	OldestReady                          time.Time // first received; zero: none
-	// Waiting counts those of Ready that wait for the results of other queues, by the queues' names.
-	Waiting                            []WaitCount
-	StaleSettles                       int64 // settlements that came after their lease was given anew
-	Calls, UnknownCalls, UnpricedCalls int64
-	Cost, UnknownMax                   Money
-	Causes                             []CauseCount
+	StaleSettles                         int64     // settlements that came after their lease was given anew
+	Calls, UnknownCalls, UnpricedCalls   int64
+	Cost, UnknownMax                     Money
+	Causes                               []CauseCount
 }
 
 // Violation is a row that breaks a rule.

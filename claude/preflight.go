@@ -40,26 +40,41 @@ func (h *Handler) estimateOf(p prompt) estimate {
 	return e
 }
 
-// text adds a text by classes of characters: letters come several to a token, digits and signs fewer, and a character
-// of another script can be a token or more by itself.
+// text adds a text.
 func (e *estimate) text(s string) {
-	var letters, spaces, signs, others int64
+	var c TokenCount
 	for _, r := range s {
-		switch {
-		case r == ' ' || r == '\n' || r == '\t' || r == '\r':
-			spaces++
-		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z':
-			letters++
-		case r < utf8.RuneSelf:
-			signs++
-		default:
-			others += int64(utf8.RuneLen(r))
-		}
+		c.Add(r)
 	}
-	e.least += letters/12 + signs/12 + others/12
-	e.likely += (letters + spaces + 2*signs + 2*others + 3) / 4
-	e.high += (letters+spaces+2)/3 + (2*signs+2)/3 + others
+	e.least += c.letters/12 + c.signs/12 + c.others/12
+	e.likely += (c.letters + c.spaces + 2*c.signs + 2*c.others + 3) / 4
+	e.high += c.High()
 	e.most += int64(len(s))
+}
+
+// TokenCount counts a text by classes of characters: letters come several to a token, digits and signs fewer, and a
+// character of another script can be a token or more by itself. The zero value is that of the empty text.
+type TokenCount struct {
+	letters, spaces, signs, others int64
+}
+
+// Add counts one more character.
+func (c *TokenCount) Add(r rune) {
+	switch {
+	case r == ' ' || r == '\n' || r == '\t' || r == '\r':
+		c.spaces++
+	case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z':
+		c.letters++
+	case r >= 0 && r < utf8.RuneSelf:
+		c.signs++
+	default:
+		c.others += int64(max(utf8.RuneLen(r), 1))
+	}
+}
+
+// High estimates the tokens: hardly ever fewer than there are. More characters never give a lower estimate.
+func (c *TokenCount) High() int64 {
+	return (c.letters+c.spaces+2)/3 + (2*c.signs+2)/3 + c.others
 }
 
 // preflight refuses what cannot or may not be sent, before it costs a call.

@@ -92,6 +92,8 @@ func (f Facts) fits(m siding.Message, d Draft) error {
 	switch {
 	case d.ContentType != m.ContentType:
 		return fmt.Errorf("the content type would be %q; it cannot be changed", shorten(d.ContentType))
+	case f.Check != nil && !f.Settings && settingsChanged(draftOf(m), d):
+		return errors.New("the message's recipe asks no model, so that request settings change nothing")
 	case f.Check != nil:
 		return f.checked(d.apply(m))
 	case !isJSON(d.ContentType):

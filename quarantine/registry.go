@@ -19,8 +19,17 @@ var repairs = struct {
 
 func builtinRepairs() map[string]parser {
 	return map[string]parser{
-		nameStripUTF8:   plainRepair(nameStripUTF8, stripInvalidUTF8),
-		nameReplaceUTF8: plainRepair(nameReplaceUTF8, replaceInvalidUTF8),
+		nameStripUTF8:     plainRepair(nameStripUTF8, stripInvalidUTF8),
+		nameReplaceUTF8:   plainRepair(nameReplaceUTF8, replaceInvalidUTF8),
+		nameStripControl:  plainRepair(nameStripControl, stripControl),
+		nameFixSurrogates: plainRepair(nameFixSurrogates, fixSurrogates),
+		nameTruncate:      newTruncate,
+		nameDrop:          newDrop,
+		nameSet:           newSet,
+		nameRename:        newRename,
+		nameJQ:            newJQ,
+		nameRequest:       newRequest,
+		nameCommand:       newCommand,
 	}
 }
 

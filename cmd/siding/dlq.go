@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +17,7 @@ func (a *app) dlqCommand() *cobra.Command {
 		Example: example("siding dlq list --cause invalid-utf8", "siding dlq show img-0412", "siding dlq export --out dead.jsonl"),
 	}
 	group(cmd)
-	cmd.AddCommand(a.dlqGroupsCommand(), a.dlqListCommand(), a.dlqShowCommand(), a.dlqExportCommand(), a.dlqDiscardCommand())
+	cmd.AddCommand(a.dlqListCommand(), a.dlqShowCommand(), a.dlqExportCommand(), a.dlqDiscardCommand())
 	return cmd
 }
 
@@ -66,7 +65,7 @@ func (a *app) list(cmd *cobra.Command, store siding.Operator, sel *selection, li
 	}
 	var t *table
 	if !a.json {
-		t = newListTable(a.out)
+		t = newTable(a.out, "ID", "QUEUE", "CAUSE", "REASON", "ATTEMPT", "SET ASIDE", "FROM", "ERROR")
 	}
 	var n, unread int64
 	for l, err := range sel.walk(cmd.Context(), store) {
@@ -102,10 +101,6 @@ func (a *app) list(cmd *cobra.Command, store siding.Operator, sel *selection, li
 		a.hintf("nothing matches")
 	}
 	return nil
-}
-
-func newListTable(w io.Writer) *table {
-	return newTable(w, "ID", "QUEUE", "CAUSE", "REASON", "ATTEMPT", "SET ASIDE", "FROM", "ERROR")
 }
 
 func listRow(t *table, l siding.Listed) {
