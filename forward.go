@@ -1,9 +1,6 @@
 package siding
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
 // Never is the time for which a message waits that nobody wakes: the result of another queue does.
 var Never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -15,15 +12,27 @@ type Then struct {
 	Field string // a JSON Pointer to the field of that message's body which the result replaces
 }
 
+// WaitCount counts the ready messages that wait for the results of one queue.
+type WaitCount struct {
+	Queue string // the other queue
+	Count int64
+}
+
 // Forward marks err as one that another queue's work can mend: the message waits, uncounted, while a copy of it under
 // the same event ID is worked in that queue. The copy's result comes back into the message once (see [Then]), and the
 // message is worked as usual; a message that is forwarded again after that is set aside (poison).
 //
 // In the write that settles the forwarded message, a store enqueues the copy: the same body and headers, superseding
-// another body under that ID; a copy that is dead with the same body is redriven, and a done one gives its result at
-// once. In the write that settles the copy with a [Settlement.Then], the result goes back, see [ReturnResult]. A copy that
-// is set aside or discarded sets the waiting message aside with its own cause; when it is redriven and done after that,
-// its result still comes back. nil stays nil.
+// another body under that ID; a copy that is dead with the same body is redriven, and a done one is worked once more, by
+// the recipe that the queue has now: its answer is in the journal. A copy that cannot be (it is discarded, or waits itself
+// for this message's queue) makes the failure permanent.
+//
+// In the write that settles the copy with a [Settlement.Then] for the message's queue, the result goes back, see
+// [ReturnResult]: the message is ready, untried again. A copy that comes to nothing (it is set aside, discarded,
+// superseded by another body, or done without a result that could be put in) sets the waiting message aside, with the
+// copy's cause where it has one; when a copy that was set aside is redriven and done after that, its result still comes
+// back. Superseding, discarding or redriving the waiting message ends its waiting: a result that comes later is left where
+// it is. nil stays nil.
 func Forward(queue string, err error) error {
 	if err == nil {
 		return nil
@@ -31,11 +40,4 @@ func Forward(queue string, err error) error {
 	f := *FailureOf(err)
 	f.Outcome, f.Queue, f.Err, f.NoCall = OutcomeForwarded, queue, err, true
 	return &f
-}
-
-// ReturnResult gives the body of a message into which a result has come: the value that field names is replaced, or
-// added to the object it stands in. A result that is a JSON text goes in as that text, anything else as it is; a result
-// that is not JSON as a text. Everything else in the body keeps its bytes.
-func ReturnResult(body []byte, field string, result []byte) ([]byte, error) {
-	return nil, errors.New("not written yet")
 }

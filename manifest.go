@@ -42,9 +42,12 @@ type InputStats struct {
 	Enqueued, Done, Dead, Held, Pending, Discarded int64
 	// Leased is how many of Pending are leased now, Retrying how many have failed before.
 	Leased, Retrying int64
+	// Waiting counts those of Pending that wait for the results of other queues, by the queues' names.
+	Waiting []WaitCount
 	// Stale is how many of Done were answered under another digest than the one asked about.
 	Stale int64
-	// Calls counts the calls ever made for the members, with what they cost. UnknownCalls may have been billed, at most
+	// Calls counts the calls ever made for the members, and for their copies in other queues (see [Forward]), with what they
+	// cost. UnknownCalls may have been billed, at most
 	// UnknownMax together; UnpricedCalls are answered calls without a known price, and are in no sum.
 	Calls, UnknownCalls, UnpricedCalls int64
 	Cost, UnknownMax                   Money
@@ -73,7 +76,7 @@ type Member struct {
 	Message Message
 	Source  Source
 	Result  []byte // when done
-	Calls   int64
+	Calls   int64  // this and the rest: copies in other queues included, as in [InputStats]
 	Usage   Usage
 	Cost    Money
 	// UnpricedCalls are answered calls without a known price.

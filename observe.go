@@ -34,7 +34,8 @@ func (g Gates) Observe(o Observed, now time.Time, rnd float64) (*Failure, []Effe
 		g.Lane = nil
 	}
 	switch {
-	case f != nil && f.Outcome == OutcomeInterrupted, o.NoCall, f != nil && f.NoCall && f.Outcome != OutcomeHeld:
+	case f != nil && (f.Outcome == OutcomeInterrupted || f.Outcome == OutcomeForwarded), o.NoCall,
+		f != nil && f.NoCall && f.Outcome != OutcomeHeld:
 		for _, gate := range probed { // it found nothing out: another may be sent
 			gate.probeAgain(now)
 		}

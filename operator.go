@@ -124,10 +124,12 @@ type QueueStats struct {
 	Delayed                              int64     // of Ready: not before a later time
 	Retrying                             int64     // of Ready: have failed before
 	OldestReady                          time.Time // first received; zero: none
-	StaleSettles                         int64     // settlements that came after their lease was given anew
-	Calls, UnknownCalls, UnpricedCalls   int64
-	Cost, UnknownMax                     Money
-	Causes                               []CauseCount
+	// Waiting counts those of Ready that wait for the results of other queues, by the queues' names.
+	Waiting                            []WaitCount
+	StaleSettles                       int64 // settlements that came after their lease was given anew
+	Calls, UnknownCalls, UnpricedCalls int64
+	Cost, UnknownMax                   Money
+	Causes                             []CauseCount
 }
 
 // Violation is a row that breaks a rule.

@@ -24,6 +24,8 @@ type app struct {
 	storeURL string
 	json     bool
 	quiet    bool
+	as       string // who is at it, where it is said
+	actText  string // the command line, for the audit trail
 
 	simMeter  string        // where a simulated Claude writes its bill; empty: nowhere
 	simBefore claudesim.Row // what that file held before
@@ -41,6 +43,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, output, stderr io
 			a.env[k] = v
 		}
 	}
+	a.actText = actText(args)
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -66,8 +69,9 @@ func (a *app) root() *cobra.Command {
 			"rule is broken), 0 everything done.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRun: func(*cobra.Command, []string) {
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
 			a.started = true
+			a.acting(cmd)
 		},
 	}
 	f := root.PersistentFlags()
@@ -75,10 +79,12 @@ func (a *app) root() *cobra.Command {
 		"for run and work beside the recipe)")
 	f.BoolVar(&a.json, "json", false, "write one JSON object per line to standard output")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress and no hints")
+	f.StringVar(&a.as, "as", "", "who does it, for the audit trail (default $SIDING_OPERATOR, or the user and the machine)")
 	group(root)
 	root.AddCommand(
 		a.runCommand(), a.sendCommand(), a.workCommand(), a.statusCommand(), a.resultsCommand(), a.showCommand(),
-		a.cancelCommand(), a.dlqCommand(), a.redriveCommand(), a.holdsCommand(), a.simCommand(), a.doctorCommand(), a.benchCommand(),
+		a.cancelCommand(), a.dlqCommand(), a.redriveCommand(), a.auditCommand(), a.retentionCommand(), a.holdsCommand(), a.simCommand(), a.doctorCommand(),
+		a.benchCommand(),
 		a.explainCommand(), a.versionCommand(),
 	)
 	return root

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +18,7 @@ func (a *app) dlqCommand() *cobra.Command {
 		Example: example("siding dlq list --cause invalid-utf8", "siding dlq show img-0412", "siding dlq export --out dead.jsonl"),
 	}
 	group(cmd)
-	cmd.AddCommand(a.dlqListCommand(), a.dlqShowCommand(), a.dlqExportCommand(), a.dlqDiscardCommand())
+	cmd.AddCommand(a.dlqGroupsCommand(), a.dlqListCommand(), a.dlqShowCommand(), a.dlqExportCommand(), a.dlqDiscardCommand())
 	return cmd
 }
 
@@ -65,7 +66,7 @@ func (a *app) list(cmd *cobra.Command, store siding.Operator, sel *selection, li
 	}
 	var t *table
 	if !a.json {
-		t = newTable(a.out, "ID", "QUEUE", "CAUSE", "REASON", "ATTEMPT", "SET ASIDE", "FROM", "ERROR")
+		t = newListTable(a.out)
 	}
 	var n, unread int64
 	for l, err := range sel.walk(cmd.Context(), store) {
@@ -101,6 +102,10 @@ func (a *app) list(cmd *cobra.Command, store siding.Operator, sel *selection, li
 		a.hintf("nothing matches")
 	}
 	return nil
+}
+
+func newListTable(w io.Writer) *table {
+	return newTable(w, "ID", "QUEUE", "CAUSE", "REASON", "ATTEMPT", "SET ASIDE", "FROM", "ERROR")
 }
 
 func listRow(t *table, l siding.Listed) {

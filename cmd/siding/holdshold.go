@@ -54,11 +54,7 @@ func (a *app) hold(ctx context.Context, store siding.Gatekeeper, name, reason st
 		}
 		a.notef("nothing has been heard of %s yet; known are: %s", siding.Scrub(name, 256), dash(gateNames(known)))
 	}
-	by := a.env["USER"]
-	if by == "" {
-		by = a.env["LOGNAME"]
-	}
-	if err := store.HoldGate(ctx, key, reason, by); err != nil {
+	if err := store.HoldGate(ctx, key, reason, a.operatorName()); err != nil {
 		return err
 	}
 	if !a.json {

@@ -17,11 +17,20 @@ import (
 type operation struct {
 	verb  string        // what became of a message: "sent back"
 	every time.Duration // the time between two; 0: no limit
-	do    func(ctx context.Context, s siding.Operator, queue string, ids []string) ([]error, error)
+	do    func(ctx context.Context, s siding.Store, queue string, ids []string) ([]error, error)
+	// whole does it with up to limit messages of a selection at once; nil: it is done one by one.
+	whole func(ctx context.Context, s siding.Store, sel siding.Selection, limit int) (int64, error)
+	// mend repairs each message before; nil: it stays as it is.
+	mend *mender
+	// needsBody says that it cannot be done to a message whose body retention has dropped.
+	needsBody bool
 }
 
-// operateBatch is how many messages of a queue are changed in one write.
-const operateBatch = 500
+// How many messages are changed in one write: of a queue one by one, and of a selection as a whole.
+const (
+	operateBatch = 500
+	operateWhole = 2000
+)
 
 // burst is how much time a pace may make up for: enough that timers do not slow down a fast one, and not so much that a
 // slow one begins with a crowd.
@@ -34,8 +43,11 @@ type operatedLine struct {
 	Verb    string `json:"verb"`    // sent back or discarded
 	Matched int64  `json:"matched"` // what the selection named
 	Changed int64  `json:"changed"` // 0 with --dry-run
-	Missed  int64  `json:"missed"`  // not dead any more when their turn came
+	Missed  int64  `json:"missed"`  // not dead any more when their turn came, or changed meanwhile
 	DryRun  bool   `json:"dry_run"`
+	// NoBody is how many stay because retention has dropped their body.
+	NoBody int64 `json:"no_body"`
+	*repairedLine
 }
 
 // operate does an operation on a selection of dead letters.
@@ -60,6 +72,10 @@ func (a *app) operate(ctx context.Context, sf *selectFlags, all, dryRun bool, op
 		err = a.checkNamed(ctx, store, sf)
 	}
 	if err == nil {
+		if op.mend != nil {
+			op.mend.open(a, store, dryRun)
+			sel.Bodies = true
+		}
 		err = a.operateOn(ctx, store, sel, dryRun, op)
 	}
 	return storeError(err)
@@ -112,18 +128,29 @@ func (a *app) operateOn(ctx context.Context, store siding.Store, sel *selection,
 		o.limiter = rate.NewLimiter(rate.Every(op.every), max(1, int(burst/op.every)))
 	}
 	var t *table
-	if dryRun && !a.json {
-		t = newTable(a.out, "ID", "QUEUE", "CAUSE", "REASON", "ATTEMPT", "SET ASIDE", "FROM", "ERROR")
+	if dryRun && !a.json && op.mend == nil {
+		t = newListTable(a.out)
 	}
-	err = o.walk(ctx, sel, t)
+	if op.whole != nil && op.every == 0 && op.mend == nil && sel.where == nil && !dryRun {
+		err = o.wholly(ctx, sel.Selection)
+	} else {
+		err = o.walk(ctx, sel, t)
+	}
 	a.reportFailed(sel)
 	if t != nil && o.line.Matched > 0 {
 		err = errors.Join(t.flush(), err)
 	}
-	if a.json {
-		return errors.Join(writeJSON(a.out, o.line), err)
+	if op.mend != nil {
+		o.line.repairedLine = op.mend.end(ctx)
 	}
-	o.tell()
+	if a.json {
+		err = errors.Join(writeJSON(a.out, o.line), err)
+	} else {
+		o.tell()
+	}
+	if err == nil && !dryRun && o.stays() > 0 {
+		err = said(errSetAside)
+	}
 	return err
 }
 
@@ -149,17 +176,8 @@ func (o *operator) walk(ctx context.Context, sel *selection, t *table) error {
 			continue
 		}
 		o.line.Matched++
-		if o.line.DryRun {
-			if o.json {
-				err = writeJSON(o.out, newDeadLetterLine(l))
-			} else {
-				listRow(t, l)
-			}
-		} else {
-			err = o.take(ctx, l.Queue, l.ID)
-		}
-		if err != nil {
-			return err
+		if err := o.each(ctx, l, t); err != nil {
+			return errors.Join(o.flush(context.WithoutCancel(ctx)), err)
 		}
 	}
 	if err := o.flush(ctx); err != nil {
@@ -171,9 +189,70 @@ func (o *operator) walk(ctx context.Context, sel *selection, t *table) error {
 	return nil
 }
 
+// each does it with one message, or shows what would be done.
+func (o *operator) each(ctx context.Context, l siding.Listed, t *table) error {
+	take := true
+	switch {
+	case o.op.needsBody && l.NoBody:
+		o.line.NoBody++
+		take = false
+	case o.op.mend != nil:
+		var err error
+		if take, err = o.op.mend.each(ctx, l); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.line.DryRun && o.op.mend != nil:
+		return nil
+	case o.line.DryRun && o.json:
+		return writeJSON(o.out, newDeadLetterLine(l))
+	case o.line.DryRun:
+		listRow(t, l)
+		return nil
+	case !take:
+		return nil
+	}
+	return o.take(ctx, l.Queue, l.ID)
+}
+
+// wholly does it with a selection piece by piece, in the store's own time. What stays has no body any more.
+func (o *operator) wholly(ctx context.Context, s siding.Selection) error {
+	for {
+		n, err := o.op.whole(ctx, o.store, s, operateWhole)
+		o.line.Matched, o.line.Changed = o.line.Matched+n, o.line.Changed+n
+		if err != nil {
+			return interrupted(ctx, err)
+		}
+		if n < operateWhole {
+			break
+		}
+	}
+	for l, err := range o.store.List(ctx, s) {
+		switch {
+		case ctx.Err() != nil:
+			return errInterrupted
+		case err != nil:
+			return fmt.Errorf("a message that cannot be read stays; \"siding doctor\" says more: %w", err)
+		case l.NoBody:
+			o.line.Matched, o.line.NoBody = o.line.Matched+1, o.line.NoBody+1
+		}
+	}
+	return nil
+}
+
+// stays counts the messages of the selection that are set aside as before, although nobody else was at them.
+func (o *operator) stays() int64 {
+	n := o.line.NoBody
+	if r := o.line.repairedLine; r != nil {
+		n += r.Unchanged + r.Invalid
+	}
+	return n
+}
+
 // take adds a message to the batch, and works on it when it is full or the queue another. A paced one goes alone.
 func (o *operator) take(ctx context.Context, queue, id string) error {
-	if queue != o.queue || len(o.ids) >= operateBatch {
+	if queue != o.queue || len(o.ids) >= operateBatch || o.op.mend.full() {
 		if err := o.flush(ctx); err != nil {
 			return err
 		}
@@ -203,8 +282,10 @@ func (o *operator) flush(ctx context.Context) error {
 		switch {
 		case e == nil:
 			o.line.Changed++
-		case errors.Is(e, siding.ErrWrongState), errors.Is(e, siding.ErrNotFound):
+		case errors.Is(e, siding.ErrWrongState), errors.Is(e, siding.ErrNotFound), errors.Is(e, siding.ErrConflict):
 			o.line.Missed++
+		case errors.Is(e, siding.ErrNoBody):
+			o.line.NoBody++
 		default:
 			err = errors.Join(err, fmt.Errorf("message %q: %w", ids[i], e))
 		}
@@ -216,11 +297,19 @@ func (o *operator) tell() {
 	switch l := o.line; {
 	case l.Matched == 0:
 		o.notef("nothing matches: nothing was %s", o.op.verb)
+		return
+	case l.DryRun && o.op.mend != nil:
 	case l.DryRun:
-		o.notef("%s would be %s", counted(l.Matched, "message"), o.op.verb)
+		o.notef("%s would be %s", counted(l.Matched-l.NoBody, "message"), o.op.verb)
 	case l.Missed > 0:
-		o.notef("%s %s; %d were not set aside any more", counted(l.Changed, "message"), o.op.verb, l.Missed)
+		o.notef("%s %s; %d were not set aside any more, or had changed", counted(l.Changed, "message"), o.op.verb, l.Missed)
 	default:
 		o.notef("%s %s", counted(l.Changed, "message"), o.op.verb)
+	}
+	if o.op.mend != nil {
+		o.op.mend.tell()
+	}
+	if o.line.NoBody > 0 {
+		o.notef("%s have no body any more, and stay; enqueue the same records again", counted(o.line.NoBody, "message"))
 	}
 }

@@ -182,7 +182,7 @@ func TestRedriveKeepsItsPace(t *testing.T) {
 				began := time.Now()
 				require.NoError(t, p.app.operateOn(t.Context(), store, sel, false, operation{
 					verb: "sent back", every: every,
-					do: func(ctx context.Context, s siding.Operator, queue string, ids []string) ([]error, error) {
+					do: func(ctx context.Context, s siding.Store, queue string, ids []string) ([]error, error) {
 						return s.Redrive(ctx, queue, ids...)
 					},
 				}))
@@ -205,7 +205,7 @@ func TestWhatFailsAnewWhileItIsSentBackIsNotTakenAgain(t *testing.T) {
 	turns := 0
 	require.NoError(t, p.app.operateOn(t.Context(), store, sel, false, operation{
 		verb: "sent back",
-		do: func(ctx context.Context, s siding.Operator, queue string, ids []string) ([]error, error) {
+		do: func(ctx context.Context, s siding.Store, queue string, ids []string) ([]error, error) {
 			if turns++; turns > 8 {
 				return nil, errors.New("it goes on for ever")
 			}

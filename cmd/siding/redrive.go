@@ -11,38 +11,61 @@ import (
 	"github.com/siding-dev/siding"
 )
 
+// redriveFlags are the flags of redrive.
+type redriveFlags struct {
+	selectFlags
+	all, dryRun bool
+	rate        string
+	repairFlags
+}
+
 func (a *app) redriveCommand() *cobra.Command {
-	var sf selectFlags
-	var all, dryRun bool
-	var rateText string
+	var f redriveFlags
 	cmd := &cobra.Command{
 		Use:   "redrive",
-		Short: "Send dead letters back to their queue",
+		Short: "Send dead letters back to their queue, mended or as they are",
 		Long: "Redrive returns a selection of what was set aside to its queue: same event ID, attempt 0, history kept. It never\n" +
 			"takes everything by accident: without a selection it does nothing, and --all is explicit. The messages wait in\n" +
-			"the queue until \"siding run\" or \"siding work\" works on them.\n\n" + whereHelp,
-		Example: example("siding redrive --cause server-error --dry-run", "siding redrive --cause server-error",
-			"siding redrive --id img-0412", "siding redrive --all --rate 10/s"),
+			"the queue until \"siding run\" or \"siding work\" works on them.\n\n" +
+			"--repair mends each before, several one after the other; the body as it was stays in the history. What a repair does\n" +
+			"not change, or makes invalid, is told and stays: the exit code is 3 then. With --dry-run it shows what would change,\n" +
+			"and what it would cost.\n\n" + repairHelp + "\n\n" + whereHelp,
+		Example: example("siding redrive --cause invalid-utf8 --repair strip-invalid-utf8 --dry-run",
+			"siding redrive --cause invalid-utf8 --repair strip-invalid-utf8", "siding redrive --id img-0412",
+			"siding redrive --all --rate 10/s"),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			every, err := parseRate(rateText)
-			if err != nil {
-				return err
-			}
-			return a.operate(cmd.Context(), &sf, all, dryRun, operation{
-				verb: "sent back", every: every,
-				do: func(ctx context.Context, s siding.Operator, queue string, ids []string) ([]error, error) {
-					return s.Redrive(ctx, queue, ids...)
-				},
-			})
+			return a.redrive(cmd, f)
 		},
 	}
-	sf.register(cmd)
-	f := cmd.Flags()
-	f.BoolVar(&all, "all", false, "everything that was set aside, in all queues")
-	f.BoolVar(&dryRun, "dry-run", false, "only list and count what would be sent back")
-	f.StringVar(&rateText, "rate", "", "at most this many: 10/s, 100/m or 1000/h (default: no limit)")
+	f.selectFlags.register(cmd)
+	fl := cmd.Flags()
+	fl.BoolVar(&f.all, "all", false, "everything that was set aside, in all queues")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "only show and count what would be sent back")
+	fl.StringVar(&f.rate, "rate", "", "at most this many: 10/s, 100/m or 1000/h (default: no limit)")
+	f.repairFlags.register(cmd)
 	return cmd
+}
+
+func (a *app) redrive(cmd *cobra.Command, f redriveFlags) error {
+	every, err := parseRate(f.rate)
+	if err != nil {
+		return err
+	}
+	mend, err := f.mender(cmd)
+	if err != nil {
+		return err
+	}
+	op := operation{
+		verb: "sent back", every: every, mend: mend, needsBody: true,
+		do: func(ctx context.Context, s siding.Store, queue string, ids []string) ([]error, error) {
+			return s.Redrive(ctx, queue, ids...)
+		},
+	}
+	if mend != nil {
+		op.do = mend.send
+	}
+	return a.operate(cmd.Context(), &f.selectFlags, f.all, f.dryRun, op)
 }
 
 func (a *app) dlqDiscardCommand() *cobra.Command {
@@ -62,7 +85,7 @@ func (a *app) dlqDiscardCommand() *cobra.Command {
 			}
 			return a.operate(cmd.Context(), &sf, all, dryRun, operation{
 				verb: "discarded",
-				do: func(ctx context.Context, s siding.Operator, queue string, ids []string) ([]error, error) {
+				do: func(ctx context.Context, s siding.Store, queue string, ids []string) ([]error, error) {
 					return s.Discard(ctx, queue, note, ids...)
 				},
 			})
