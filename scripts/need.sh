@@ -13,6 +13,11 @@ need() {
   command -v "$program" >/dev/null 2>&1
 }
 
+# need_postgres makes sure that PostgreSQL's server programs are there, which Debian keeps off the path.
+need_postgres() {
+  compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || need initdb postgresql || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
+}
+
 # race_flags sets the variable race to the flags of go test: -race needs a C compiler.
 race_flags() {
   race=()

@@ -14,6 +14,8 @@ race_flags
 need npm nodejs npm || echo "npm is not here: the test with the official Node client will be skipped" >&2
 # One example runs a few lines of Python.
 need python3 python3 || echo "python3 is not here: the tests of examples/readings will be skipped" >&2
+# The shared store is tested on a server of its own.
+need_postgres || echo "PostgreSQL's server is not here: the tests of the shared store will be skipped" >&2
 
 mkdir -p .bin
 go build -o .bin/testreport ./internal/testreport

@@ -21,6 +21,7 @@ var arrows = map[string][]string{
 	".":                   {},
 	"claudesim":           {}, // a stand-in for somebody else's service: it must not share our mistakes
 	"sqlite":              {"."},
+	"postgres":            {"."},
 	"memory":              {"."},
 	"worker":              {"."},
 	"claude":              {"."},
@@ -34,6 +35,7 @@ var arrows = map[string][]string{
 	"examples":            {"*"},
 	"internal/repocheck":  {}, // its tests may
 	"internal/testreport": {},
+	"internal/pgtest":     {},
 }
 
 type listed struct {
