@@ -1,0 +1,138 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/siding-dev/siding"
+)
+
+// Redrive returns dead messages to their queue; see [siding.Operator].
+func (s *Store) Redrive(ctx context.Context, queue string, ids ...string) ([]error, error) {
+	return s.each(ctx, "redrive", queue, ids, func(t *tx, m *stored) error {
+		if m.State != siding.StateDead {
+			return fmt.Errorf("redrive %q: %w: it is %s, not dead", m.ID, siding.ErrWrongState, m.State)
+		}
+		return t.redrive(m)
+	})
+}
+
+// Discard gives messages up; see [siding.Operator].
+func (s *Store) Discard(ctx context.Context, queue, reason string, ids ...string) ([]error, error) {
+	reason = cmp.Or(siding.Scrub(reason, siding.MaxHeader), "no reason given")
+	return s.each(ctx, "discard", queue, ids, func(t *tx, m *stored) error {
+		switch m.State {
+		case siding.StateReady, siding.StateLeased, siding.StateDead:
+			return t.discard(m, reason)
+		}
+		return fmt.Errorf("discard %q: %w: it is %s", m.ID, siding.ErrWrongState, m.State)
+	})
+}
+
+// each carries out one change for each ID, and answers for each: an error that is a guard's answer is the entry's.
+func (s *Store) each(ctx context.Context, name, queue string, ids []string, change func(*tx, *stored) error) ([]error, error) {
+	if len(ids) == 0 {
+		return nil, ctx.Err()
+	}
+	var out []error
+	err := s.write(ctx, name, 512*len(ids), func(t *tx) error {
+		out = make([]error, len(ids))
+		q, err := t.queue(queue, false)
+		if err != nil {
+			return err
+		}
+		for i, id := range ids {
+			var m stored
+			var bad error
+			found, err := t.one(func(r *row) {
+				m = r.message()
+				bad, r.err = r.err, nil
+			}, "SELECT "+messageColumns+" FROM messages m WHERE m.queue = ? AND m.event_id = ?", q, id)
+			switch {
+			case err != nil:
+				return err
+			case !found:
+				out[i] = fmt.Errorf("%s %q: %w", name, siding.Scrub(id, 128), siding.ErrNotFound)
+				continue
+			case bad != nil:
+				out[i] = fmt.Errorf("%s %q: its row cannot be read: %w", name, siding.Scrub(id, 128), bad)
+				continue
+			}
+			if err := change(t, &m); err != nil {
+				if isGuard(err) {
+					out[i] = err
+					continue
+				}
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// redrive returns a dead message to its queue. m becomes what it is.
+func (t *tx) redrive(m *stored) error {
+	was := m.standing()
+	note := fmt.Sprintf("%s, %s, attempt %d", m.Reason, m.cause, m.Attempt)
+	if err := t.revise(m.id, siding.RevisionRedriven, note, "", false); err != nil {
+		return err
+	}
+	m.Message = siding.Redrive(m.Message, fromMicros(t.now))
+	m.cause, m.fingerprint = "", ""
+	if err := t.setError(m.id, nil); err != nil {
+		return err
+	}
+	err := t.guarded(`UPDATE messages SET state = 'ready', turn = ?, available_at = ?, attempt = ?, gray = ?, waits = ?,
+		interruptions = ?, suspect = ?, solo_crashes = ?, alone = ?, held_at = ?, redrives = ?, reset_after = deliveries,
+		dead_at = NULL, reason = NULL, cause = NULL, fingerprint = NULL WHERE id = ? AND state = 'dead'`,
+		m.turn(), t.now, m.Attempt, m.Gray, m.Waits, m.Interruptions, m.Suspect, m.SoloCrashes, m.Alone, micros(m.HeldAt),
+		m.Redrives, m.id)
+	if err != nil {
+		return err
+	}
+	return t.move(m.id, m.queue, m.hasInput, was, m.standing())
+}
+
+// discard gives a message up. A delivery under way ends here in the history, as interrupted.
+func (t *tx) discard(m *stored, reason string) error {
+	if m.State == siding.StateLeased {
+		if err := t.cutOff(m); err != nil {
+			return err
+		}
+	}
+	was := m.standing()
+	if err := t.revise(m.id, siding.RevisionDiscarded, reason, "", false); err != nil {
+		return err
+	}
+	err := t.guarded(`UPDATE messages SET state = 'discarded', dead_at = NULL, reason = NULL
+		WHERE id = ? AND state IN ('ready', 'dead')`, m.id)
+	if err != nil {
+		return err
+	}
+	m.State = siding.StateDiscarded
+	return t.move(m.id, m.queue, m.hasInput, was, m.standing())
+}
+
+// cutOff ends the delivery of a leased message by hand. The message is ready then, with the body that waited for it.
+func (t *tx) cutOff(m *stored) error {
+	was := m.standing()
+	e := (&siding.Failure{Outcome: siding.OutcomeInterrupted, Cause: siding.CauseUnknown, Err: errDiscarded}).Stored()
+	if err := t.remember(m, siding.OutcomeInterrupted, "", e); err != nil {
+		return err
+	}
+	err := t.guarded("UPDATE messages SET state = 'ready', available_at = ?, lease_nonce = 0 WHERE id = ? AND state = 'leased' AND lease_nonce = ?",
+		t.now, m.id, m.nonce)
+	if err != nil {
+		return err
+	}
+	m.State = siding.StateReady
+	if err := t.move(m.id, m.queue, m.hasInput, was, m.standing()); err != nil || !m.pending {
+		return err
+	}
+	return t.takePending(m)
+}

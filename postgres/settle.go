@@ -1,0 +1,227 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/siding-dev/siding"
+)
+
+// Settle ends deliveries; see [siding.Queue].
+func (s *Store) Settle(ctx context.Context, list ...siding.Settlement) ([]siding.Settled, error) {
+	if len(list) == 0 {
+		return nil, ctx.Err()
+	}
+	bytes := 0
+	for i := range list {
+		bytes += len(list[i].Result) + 256
+	}
+	o := &op{ctx: ctx, name: "settle", bytes: bytes, shared: true}
+	for i := range list {
+		o.tokens = append(o.tokens, list[i].Token)
+		if list[i].Gates != (siding.GateKeys{}) {
+			o.gates = append(o.gates, list[i].Gates)
+		}
+	}
+	var out []siding.Settled
+	o.run = func(t *tx) (err error) {
+		out = make([]siding.Settled, len(list))
+		for i := range list {
+			if out[i], err = t.settle(list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := s.do(o); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (t *tx) settle(s siding.Settlement) (siding.Settled, error) {
+	s.Digest = siding.Scrub(s.Digest, siding.MaxHeader)
+	m, found, err := t.message(s.Token.Message)
+	if err != nil {
+		return siding.Settled{}, err
+	}
+	if !found || !m.heldBy(s.Token) {
+		if found {
+			err = t.send("UPDATE queues SET stale_settles = stale_settles + 1 WHERE id = ?", m.queue)
+		}
+		return siding.Settled{Err: fmt.Errorf("settle: %w", siding.ErrStaleLease)}, err
+	}
+	o, err := t.observe(&m, s)
+	if err != nil {
+		return siding.Settled{}, err
+	}
+	s.Failure = o.failure
+	d, err := t.finish(&m, s)
+	if err == nil {
+		err = t.apply(o.effects, s.Policy, s.Rand)
+	}
+	return siding.Settled{Decision: d, Failure: o.failure}, err
+}
+
+// heldBy tells whether the token is that of the message's current lease.
+func (m *stored) heldBy(token siding.LeaseToken) bool {
+	return m.State == siding.StateLeased && m.nonce == token.Nonce && token.Nonce != 0
+}
+
+// finish ends the delivery of a leased message: it decides, and writes the decision, the history, the result and the
+// verdicts. m is what the message was, and becomes what it is.
+func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
+	was, now := m.standing(), fromMicros(t.now)
+	d := siding.Route(m.Message, s.Failure, s.Policy, now, s.Rand)
+	e := s.Failure.Stored()
+	if e != nil {
+		e.Outcome = d.Outcome
+	}
+	d.AvailableAt = roundUp(d.AvailableAt)
+	m.route(d, now)
+	if d.State == siding.StateDone {
+		m.Digest = s.Digest
+	}
+	if e != nil && (d.Outcome != siding.OutcomeInterrupted || d.State == siding.StateDead) {
+		m.cause, m.fingerprint = string(e.Cause), e.Fingerprint
+		if err := t.setError(m.id, e); err != nil {
+			return d, err
+		}
+	}
+	err := t.place(m, siding.StateLeased, `lease_nonce = 0, cause = ?, fingerprint = ?, digest = ?`,
+		text(m.cause), text(m.fingerprint), text(m.Digest))
+	if err != nil {
+		return d, err
+	}
+	if err := t.record(m, d, s, e); err != nil {
+		return d, err
+	}
+	if err := t.move(m.id, m.queue, m.hasInput, was, m.standing()); err != nil {
+		return d, err
+	}
+	if m.pending {
+		if err := t.mustBeAlone(); err != nil {
+			return d, err
+		}
+		return d, t.takePending(m)
+	}
+	return d, nil
+}
+
+// route takes over a decision.
+func (m *stored) route(d siding.Decision, now time.Time) {
+	m.State, m.AvailableAt = d.State, roundUp(d.AvailableAt)
+	m.Attempt, m.Gray, m.Waits, m.Interruptions = d.Attempt, d.Gray, d.Waits, d.Interruptions
+	m.Suspect, m.SoloCrashes, m.Alone = d.Suspect, d.SoloCrashes, d.Alone
+	m.DeadAt, m.Reason = time.Time{}, ""
+	if d.State == siding.StateDead {
+		m.DeadAt, m.Reason = now, d.Reason
+	}
+	if d.Outcome == siding.OutcomeHeld {
+		m.HeldAt = now
+	}
+}
+
+// place writes where a message is and its counters, for one that was in a state and whose latest delivery is still the
+// same; more are other columns to set.
+func (t *tx) place(m *stored, was siding.State, more string, args ...any) error {
+	at := m.AvailableAt
+	if at.IsZero() {
+		at = fromMicros(t.now)
+	}
+	if more != "" {
+		more = ", " + more
+	}
+	args = append([]any{
+		string(m.State), m.turn(), micros(at), m.Attempt, m.Gray, m.Waits, m.Interruptions, m.Suspect, m.SoloCrashes, m.Alone,
+		micros(m.HeldAt), micros(m.DeadAt), text(string(m.Reason)),
+	}, args...)
+	return t.guarded(`UPDATE messages SET state = ?, turn = ?, available_at = ?, attempt = ?, gray = ?, waits = ?, interruptions = ?,
+		suspect = ?, solo_crashes = ?, alone = ?, held_at = ?, dead_at = ?, reason = ?`+more+`
+		WHERE id = ? AND state = ? AND lease_nonce = ? AND deliveries = ?`, append(args, m.id, string(was), m.nonce, m.Deliveries)...)
+}
+
+// record writes what a delivery leaves behind: its history, its result and its verdicts.
+func (t *tx) record(m *stored, d siding.Decision, s siding.Settlement, e *siding.LastError) error {
+	if err := t.remember(m, d.Outcome, s.Digest, e); err != nil {
+		return err
+	}
+	if d.State == siding.StateDone && s.Result != nil {
+		if err := t.send("INSERT INTO results (message, result) VALUES (?, ?) ON CONFLICT (message) DO UPDATE SET codec = '', key_id = '', result = excluded.result", m.id, s.Result); err != nil {
+			return err
+		}
+	}
+	for _, j := range s.Judged {
+		if err := t.judge(m.id, j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remember writes the history of a delivery that has ended, and drops one from the middle where there are too many.
+func (t *tx) remember(m *stored, outcome siding.Outcome, digest string, e *siding.LastError) error {
+	started := m.leaseStarted
+	if started.IsZero() {
+		started = time.UnixMicro(t.now)
+	}
+	var err error
+	if e == nil {
+		err = t.send("INSERT INTO deliveries (message, number, started_at, ended_at, worker, outcome, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			m.id, m.Deliveries, started.UnixMicro(), t.now, m.worker, string(outcome), text(digest))
+	} else {
+		err = t.send(`INSERT INTO deliveries (message, number, started_at, ended_at, worker, outcome, digest, cause, fingerprint,
+			error, status, request_id, fault_offset) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			m.id, m.Deliveries, started.UnixMicro(), t.now, m.worker, string(outcome), text(digest), string(e.Cause), e.Fingerprint,
+			e.Text, e.Status, e.RequestID, offset(e))
+	}
+	if old := m.Deliveries - siding.HistoryEnds; err == nil && old > siding.HistoryEnds {
+		err = t.send("DELETE FROM deliveries WHERE message = ? AND number = ?", m.id, old)
+	}
+	return err
+}
+
+// judge writes a delivery's verdict on an answer to the message.
+func (t *tx) judge(message int64, j siding.Judgement) error {
+	verdict := siding.VerdictRejected
+	if j.Accepted {
+		verdict, j.Cause = siding.VerdictAccepted, ""
+	}
+	err := t.send("UPDATE calls SET verdict = ?, judged_cause = ?, judged_under = ? WHERE id = ? AND message = ? AND fate = 'answered'",
+		string(verdict), siding.Scrub(string(j.Cause), 64), siding.Scrub(j.Digest, 256), int64(j.Call), message)
+	return err
+}
+
+// Extend prolongs leases; see [siding.Queue].
+func (s *Store) Extend(ctx context.Context, d time.Duration, tokens ...siding.LeaseToken) ([]error, error) {
+	if len(tokens) == 0 {
+		return nil, ctx.Err()
+	}
+	if d <= 0 {
+		return nil, fmt.Errorf("a lease of %v ends before it begins", d)
+	}
+	var out []error
+	err := s.do(&op{ctx: ctx, name: "extend", shared: true, tokens: tokens, run: func(t *tx) error {
+		out = make([]error, len(tokens))
+		until := fromMicros(t.now).Add(d).UnixMicro()
+		for i, token := range tokens {
+			m, found, err := t.message(token.Message)
+			if err != nil {
+				return err
+			}
+			if !found || !m.heldBy(token) {
+				out[i] = fmt.Errorf("extend: %w", siding.ErrStaleLease)
+				continue
+			}
+			if err := t.guarded("UPDATE messages SET lease_until = ? WHERE id = ? AND lease_nonce = ?", until, m.id, m.nonce); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
