@@ -16,7 +16,7 @@ import (
 // What concerns rows that nobody named is done alone: no other transaction of the store is at work then.
 type tx struct {
 	*conn
-	s     *Store
+	s         *Store
 	exclusive bool
 	// now is the store's time of the operation, in microseconds; each operation has its own, later than all before.
 	now int64

@@ -26,7 +26,7 @@ var ErrMissing = errors.New("PostgreSQL's server programs (initdb, postgres) are
 type Server struct {
 	dir    string
 	user   *account // nil: whoever runs the tests
-	port   int   // of 127.0.0.1, beside the socket; 0: none
+	port   int      // of 127.0.0.1, beside the socket; 0: none
 	output bytes.Buffer
 
 	mu   sync.Mutex
