@@ -71,9 +71,9 @@ type CampaignPlan struct {
 	Canary int64 `json:"canary,omitempty"`
 	// Ramp are the sizes of the stages after the canary; the last one repeats. Empty: each stage is ten times the one before.
 	Ramp []int64 `json:"ramp,omitempty"`
-	// MinSuccess is the share of each stage that has to be done, in [0, 1].
+	// MinSuccess is the share of each stage that has to be done, in [0, 1]; without a canary it is of all. 0: never stops.
 	MinSuccess float64 `json:"min_success"`
-	// Rate is how many are sent in a second at most; 0: no limit.
+	// Rate is how many are sent in a second at most: 0 (no limit), or one a day to a million a second.
 	Rate float64 `json:"rate,omitempty"`
 }
 
@@ -94,11 +94,14 @@ func (p CampaignPlan) Validate() error {
 	if !(p.MinSuccess >= 0 && p.MinSuccess <= 1) {
 		errs = append(errs, fmt.Errorf("min-success is %v; it must be from 0 to 1", p.MinSuccess))
 	}
-	if !(p.Rate >= 0 && p.Rate <= 1e6) {
-		errs = append(errs, fmt.Errorf("rate is %v a second; it must be from 0 (no limit) to 1,000,000", p.Rate))
+	if p.Rate != 0 && !(p.Rate >= minRate && p.Rate <= 1e6) {
+		errs = append(errs, fmt.Errorf("rate is %v a second; it must be 0 (no limit), or from one a day to 1,000,000 a second", p.Rate))
 	}
 	return errors.Join(errs...)
 }
+
+// minRate is one a day, with room for the rounding of who divides.
+const minRate = 0.999 / (24 * 60 * 60)
 
 // stageSize gives how many messages a stage has; the canary is stage 0. Without a canary there is one stage, of all.
 func (p CampaignPlan) stageSize(stage int) int64 {
@@ -264,10 +267,13 @@ func (c *Campaign) advance(now time.Time) {
 	ended := c.StageDone + c.StageFailed + c.StageGone
 	// At most so many will have counted when the stage ends.
 	most := min(c.Plan.stageSize(c.Stage), saturate(c.StageSent, c.Pending)) - c.StageGone
-	if c.Plan.Canary > 0 && c.StageFailed > 0 && !c.enough(most-c.StageFailed, most) {
-		what := "the canary"
-		if c.Stage > 0 {
-			what = fmt.Sprintf("stage %d of the ramp", c.Stage+1)
+	if c.StageFailed > 0 && !c.enough(most-c.StageFailed, most) {
+		what := "the campaign"
+		switch {
+		case c.Stage > 0:
+			what = fmt.Sprintf("stage %d of the ramp", c.Stage)
+		case c.Plan.Canary > 0:
+			what = "the canary"
 		}
 		c.enter(CampaignStopped, fmt.Sprintf("of %s, %d of %d sent were done and %d set aside again; a share of %v has to be done",
 			what, c.StageDone, c.StageSent, c.StageFailed, c.Plan.MinSuccess), now)
@@ -277,7 +283,10 @@ func (c *Campaign) advance(now time.Time) {
 	case ended < c.StageSent:
 	case c.Pending == 0 && c.Sent == 0:
 		c.enter(CampaignFinished, "", now)
-	case c.StageSent >= c.Plan.stageSize(c.Stage):
+	case c.StageSent < c.Plan.stageSize(c.Stage):
+	case ended == c.StageGone: // all were discarded, which says nothing: the same stage again
+		c.nextStage(c.Stage)
+	default:
 		c.nextStage(c.Stage + 1)
 	}
 }
