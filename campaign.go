@@ -161,7 +161,7 @@ type Campaign struct {
 
 // NewCampaign gives a campaign that selects its messages.
 func NewCampaign(p CampaignPlan, by string, now time.Time) Campaign {
-	p.Selection.States = []State{StateDead}
+	p.Selection.States, p.Selection.Bodies, p.Selection.Limit = []State{StateDead}, false, 0
 	if u := p.Selection.Until; u.IsZero() || u.After(now) {
 		p.Selection.Until = now
 	}

@@ -2,6 +2,7 @@ package siding
 
 import (
 	"context"
+	"fmt"
 	"iter"
 )
 
@@ -26,10 +27,11 @@ type Campaigner interface {
 	NextMembers(ctx context.Context, id CampaignID, n int) ([]CampaignMember, error)
 	// ReturnMembers writes what was decided of pending members, all in one write: sent back as [Quarantine.Return] does, or
 	// passed over. A member that is dead no more, was redriven since it became one, or has another body than m.Return.From
-	// is skipped. What is beyond the campaign's allowance stays pending. It gives the status of each afterwards.
+	// is skipped, and one whose body was dropped is invalid. What is beyond the campaign's allowance stays pending, and so does
+	// everything while it does not run. It gives the status of each afterwards; empty where it is no member.
 	ReturnMembers(ctx context.Context, id CampaignID, moves ...CampaignMove) ([]MemberStatus, error)
 	// ReturnNext sends up to limit pending members back as they are, as far as the allowance goes, in one write, and gives
-	// how many it sent or skipped.
+	// how many it sent or passed over, as ReturnMembers does.
 	ReturnNext(ctx context.Context, id CampaignID, limit int) (int64, error)
 	// ActOnCampaign carries out an operator's action; see [Campaign.Act].
 	ActOnCampaign(ctx context.Context, id CampaignID, a CampaignAction, why string) (Campaign, error)
@@ -59,7 +61,7 @@ type Enlistment struct {
 type CampaignMember struct {
 	Queue, ID   string
 	Status      MemberStatus
-	Fingerprint string // with which it became a member
+	Fingerprint string // of its failure when it became a member, or was sent
 	Serial      int    // the stage in which it was sent
 	Text        string // why it was passed over, or how it was repaired; scrubbed
 	// Message is the message as it is, in [Campaigner.NextMembers] only.
@@ -73,4 +75,14 @@ type CampaignMove struct {
 	Status MemberStatus
 	Return Return // ID always; the rest for one that is sent
 	Text   string // why it is not sent; scrubbed
+}
+
+// Check says what is wrong with a move: only a pending member is moved, and only to what it can become then.
+func (m CampaignMove) Check() error {
+	switch m.Status {
+	case MemberSent, MemberUnchanged, MemberInvalid, MemberSkipped:
+		return nil
+	}
+	return fmt.Errorf("message %q of a campaign cannot be made %q; it can be sent, or be unchanged, invalid or skipped",
+		Scrub(m.Return.ID, 64), Scrub(string(m.Status), 64))
 }

@@ -67,6 +67,7 @@ func (x *tx) convict(one siding.StreakMember, p siding.Policy, rnd float64) {
 	}, p, x.now, rnd)
 	m.route(d, x.now)
 	m.relabel(d.Outcome)
+	x.ended(m)
 	x.put(m)
 }
 

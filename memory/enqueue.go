@@ -188,6 +188,7 @@ func (x *tx) supersede(m *message, n siding.NewMessage) {
 	})
 	m.reset()
 	m.fill(n, sha256.Sum256(n.Body), x.now)
+	x.ended(m)
 }
 
 // reset makes a message one that has never failed and has no answer.

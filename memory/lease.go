@@ -56,6 +56,7 @@ func (x *tx) takeBack(r siding.LeaseRequest) {
 		if m.State == siding.StateReady && !m.ExpiresAt.IsZero() && !x.now.Before(m.ExpiresAt) {
 			c := *m
 			c.setAside(siding.ExpiredFailure(), siding.ReasonExpired, x.now)
+			x.ended(&c)
 			x.put(&c)
 		}
 	})

@@ -132,6 +132,7 @@ func (s *Store) Discard(ctx context.Context, queue, reason string, ids ...string
 		m.revise(siding.Revision{At: x.now, Kind: siding.RevisionDiscarded, Note: reason})
 		m.State, m.AvailableAt, m.DeadAt, m.Reason = siding.StateDiscarded, time.Time{}, time.Time{}, ""
 		m.discardReason = reason
+		x.ended(m)
 		x.put(m)
 		return true
 	})

@@ -68,6 +68,7 @@ func (x *tx) end(m *message, s siding.Settlement) siding.Decision {
 	if d.State == siding.StateDone {
 		m.result, m.Digest = copied(s.Result), siding.Scrub(s.Digest, siding.MaxHeader)
 	}
+	x.ended(m)
 	x.advance(m)
 	return d
 }

@@ -27,6 +27,11 @@ type tables struct {
 	lastInput siding.InputID
 
 	gates map[siding.GateKey][]byte // as JSON
+
+	campaigns    map[siding.CampaignID]*siding.Campaign
+	lastCampaign siding.CampaignID
+	enlisted     map[siding.CampaignID][]*enlisted // in the order in which they became members
+	campaignsOf  map[int64][]*enlisted             // by message
 }
 
 func (t *tables) empty() {
@@ -34,6 +39,8 @@ func (t *tables) empty() {
 	t.calls, t.callsOf = map[siding.CallID]*call{}, map[int64][]siding.CallID{}
 	t.inputs = map[siding.InputID]*input{}
 	t.gates = map[siding.GateKey][]byte{}
+	t.campaigns = map[siding.CampaignID]*siding.Campaign{}
+	t.enlisted, t.campaignsOf = map[siding.CampaignID][]*enlisted{}, map[int64][]*enlisted{}
 }
 
 type key struct{ queue, id string }

@@ -35,6 +35,18 @@ func faultyWrites() []faultyWrite {
 		r.AvailableAt, r.LeasedUntil = time.Time{}, time.Time{}
 		return r
 	}
+	campaigns := func(f *fixture) any {
+		all, err := f.store.Campaigns(f.ctx)
+		require.NoError(f, err)
+		st := f.stats()
+		out := []any{st.Ready, st.Dead}
+		for _, c := range all {
+			if c.Plan.Selection.Queue == f.queue {
+				out = append(out, c, f.membersOf(c.ID))
+			}
+		}
+		return out
+	}
 	streak := func(f *fixture) any {
 		out := []any{f.gate(f.keys().Recipe)}
 		for i := range 5 {
@@ -239,6 +251,85 @@ func faultyWrites() []faultyWrite {
 			f.numbered(0, 5)
 			return func(bool) error { return f.store.HoldGate(f.ctx, f.keys().Recipe, "why", "me") }
 		}, func(f *fixture) any { return f.holdOf(f.keys().Recipe) != nil }},
+		{"CreateCampaign", func(f *fixture) func(bool) error {
+			f.broken(1)
+			return func(bool) error {
+				_, err := f.store.CreateCampaign(f.ctx, siding.CampaignPlan{Selection: siding.Selection{Queue: f.queue}})
+				return err
+			}
+		}, campaigns},
+		{"Enlist", func(f *fixture) func(bool) error {
+			f.broken(3)
+			id := f.selecting(siding.CampaignPlan{})
+			return func(bool) error {
+				_, err := f.store.Enlist(f.ctx, id, siding.Place{}, 2)
+				return err
+			}
+		}, campaigns},
+		{"EnlistEach", func(f *fixture) func(bool) error {
+			f.broken(3)
+			id := f.selecting(siding.CampaignPlan{})
+			return func(bool) error {
+				_, err := f.store.EnlistEach(f.ctx, id, f.queue, "00001", "00002")
+				return err
+			}
+		}, campaigns},
+		{"StartCampaign", func(f *fixture) func(bool) error {
+			f.broken(3)
+			id := f.selecting(siding.CampaignPlan{})
+			f.enlistAll(id, 100)
+			return func(bool) error { return f.store.StartCampaign(f.ctx, id) }
+		}, campaigns},
+		{"ReturnMembers", func(f *fixture) func(bool) error {
+			f.broken(3)
+			id := f.campaign(siding.CampaignPlan{})
+			return func(bool) error {
+				two := send("00001")
+				two.Queue, two.Return.Body = f.queue, []byte("2")
+				three := siding.CampaignMove{Queue: f.queue, Status: siding.MemberInvalid, Return: siding.Return{ID: "00002"}, Text: "no"}
+				_, err := f.store.ReturnMembers(f.ctx, id, two, three)
+				return err
+			}
+		}, campaigns},
+		{"ReturnNext", func(f *fixture) func(bool) error {
+			f.broken(3)
+			f.campaign(siding.CampaignPlan{Canary: 3})
+			f.redrive("00001")
+			return func(bool) error {
+				all, err := f.store.Campaigns(f.ctx, siding.CampaignRunning)
+				if err != nil {
+					return err
+				}
+				_, err = f.store.ReturnNext(f.ctx, all[0].ID, 3)
+				return err
+			}
+		}, campaigns},
+		{"ActOnCampaign", func(f *fixture) func(bool) error {
+			f.broken(3)
+			id := f.campaign(siding.CampaignPlan{})
+			return func(repeated bool) error {
+				_, err := f.store.ActOnCampaign(f.ctx, id, siding.CampaignPause, "why")
+				return first([]error{err}, nil, siding.ErrWrongState, repeated)
+			}
+		}, campaigns},
+		{"Settle", func(f *fixture) func(bool) error { // of a member
+			f.sent("a")
+			d := f.leaseOne()
+			return func(repeated bool) error {
+				out, err := f.store.Settle(f.ctx, siding.Settlement{Token: d.Token, Policy: f.policy, Failure: permanent("no good")})
+				if err != nil {
+					return err
+				}
+				return first([]error{out[0].Err}, nil, siding.ErrStaleLease, repeated)
+			}
+		}, campaigns},
+		{"Discard", func(f *fixture) func(bool) error { // of a member
+			f.sent("a")
+			return func(repeated bool) error {
+				errs, err := f.store.Discard(f.ctx, f.queue, "why", "a")
+				return first(errs, err, siding.ErrWrongState, repeated)
+			}
+		}, campaigns},
 		{"Reap", func(f *fixture) func(bool) error {
 			next := f.survivor()
 			f.start(ask(f.leased("a"), 1))
@@ -285,7 +376,7 @@ func failAt(f *fixture, w faultyWrite, point string) {
 
 // guarded tells whether the same write, done a second time, finds that there is nothing left to do.
 func guarded(op string) bool {
-	return op != "Lease" && op != "StartCall" && op != "BeginInput" && op != "Nudge"
+	return op != "Lease" && op != "StartCall" && op != "BeginInput" && op != "Nudge" && op != "CreateCampaign"
 }
 
 // later gives how many generations there are of the few whose numbers follow this one.

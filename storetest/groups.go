@@ -18,8 +18,12 @@ func groups() []group {
 		{name: "digest", cases: digestCases()},
 		{name: "operator", cases: operatorCases()},
 		{name: "overview", cases: overviewCases(), apart: true},
+		{name: "campaign", cases: campaignCases()},
+		{name: "enlist", cases: enlistCases()},
+		{name: "end in a campaign", cases: campaignEndCases()},
 		{name: "race", cases: raceCases()},
 		{name: "race of gates", cases: gateRaceCases()},
+		{name: "race of campaigns", cases: campaignRaceCases()},
 		{name: "race of suspects", cases: aloneRaceCases(), apart: true},
 		{name: "fault", cases: faultCases()},
 	}

@@ -40,6 +40,7 @@ func CheckInvariants(ctx context.Context, store siding.Store, queue string, p si
 	}
 	c.stats(ctx, store, queue)
 	c.gates(ctx, store)
+	c.campaigns(ctx, store, queue)
 	return errors.Join(c.found...)
 }
 
