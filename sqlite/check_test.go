@@ -66,6 +66,13 @@ func TestCheckFindsEachBrokenRule(t *testing.T) {
 		"gate-key":               "UPDATE gates SET scope = 'world'",
 		"gate-unreadable":        "UPDATE gates SET gate = '{' WHERE scope = 'lane'",
 		"gate-of-nothing":        "UPDATE gates SET gate = replace(gate, '\"delivery\":1', '\"delivery\":7')",
+		"campaign-unreadable":    "UPDATE campaigns SET campaign = '{'",
+		"campaign-missing":       "UPDATE campaign_members SET campaign = 99",
+		"campaign-member":        "UPDATE campaign_members SET status = 'odd'",
+		"campaign-twice":         "INSERT INTO campaigns (state, campaign) SELECT state, campaign FROM campaigns; INSERT INTO campaign_members (campaign, message, dead_at, status, fingerprint) SELECT 2, message, dead_at, status, fingerprint FROM campaign_members",
+		"campaign-uncounted":     "UPDATE messages SET state = 'discarded' WHERE event_id = 'sent'",
+		"campaign-forgotten":     "UPDATE campaigns SET next = 99",
+		"campaign-mismatch":      "UPDATE campaigns SET campaign = json_set(campaign, '$.pending', 7)",
 		"input-abandoned":        "UPDATE inputs SET state = 'open', process = 99",
 		"input-state":            "UPDATE inputs SET state = 'odd'",
 		"member-of-nothing":      "UPDATE members SET input = 2",
@@ -123,6 +130,19 @@ func fill(t *testing.T, s *sqlite.Store) {
 	require.NoError(t, err)
 	require.NoError(t, out[0].Err)
 	require.NoError(t, out[1].Err)
+
+	for _, id := range []string{"sent", "pending"} {
+		_, err := s.Enqueue(ctx, "campaigns", siding.EnqueueOptions{}, siding.NewMessage{ID: id, Dead: siding.ExpiredFailure()})
+		require.NoError(t, err)
+	}
+	campaign, err := s.CreateCampaign(ctx, siding.CampaignPlan{Selection: siding.Selection{Queue: "campaigns"}})
+	require.NoError(t, err)
+	_, err = s.Enlist(ctx, campaign.ID, siding.Place{}, 10)
+	require.NoError(t, err)
+	require.NoError(t, s.StartCampaign(ctx, campaign.ID))
+	n, err := s.ReturnNext(ctx, campaign.ID, 1)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
 }
 
 func TestCheckAddsUpAmountsThatReachTheLargest(t *testing.T) {

@@ -145,6 +145,26 @@ var checkedTables = []checkedTable{
 		{"gate-key", "something is held that is no account, lane or recipe",
 			"x.scope NOT IN ('account', 'lane', 'recipe') OR x.name = ''", "x.scope || ':' || x.name"},
 	}},
+	{name: "campaigns", key: "id", message: "NULL", rules: []checkRule{
+		{"campaign-unreadable", "a campaign cannot be read, or is in a state that there is not",
+			`NOT json_valid(x.campaign) OR x.state NOT IN ('selecting', 'running', 'paused', 'stopped', 'finished', 'aborted')
+			OR iif(json_valid(x.campaign), x.campaign ->> '$.state', '') IS NOT x.state`, "x.id"},
+	}},
+	{name: "campaign_members", key: "id", message: "x.message", rules: []checkRule{
+		orphan,
+		{"campaign-missing", "it is a member of a campaign that does not exist",
+			"NOT EXISTS (SELECT 1 FROM campaigns c WHERE c.id = x.campaign)", "x.campaign"},
+		{"campaign-member", "what became of it in a campaign is nothing that can become of a member",
+			`x.status NOT IN ('pending', 'sent', 'done', 'same', 'other', 'unchanged', 'invalid', 'skipped', 'discarded')`, "x.status"},
+		{"campaign-twice", "it waits in two campaigns that are not over",
+			`x.status IN ('pending', 'sent') AND EXISTS (SELECT 1 FROM campaign_members o JOIN campaigns c ON c.id = o.campaign JOIN campaigns d ON d.id = x.campaign
+			WHERE o.message = x.message AND o.id > x.id AND o.status IN ('pending', 'sent')
+			AND c.state NOT IN ('finished', 'aborted') AND d.state NOT IN ('finished', 'aborted'))`, "x.campaign"},
+		{"campaign-uncounted", "a campaign sent it, and its end was not counted",
+			"x.status = 'sent' AND m.state NOT IN ('ready', 'leased')", "x.campaign"},
+		{"campaign-forgotten", "a campaign would never come to it",
+			"x.status = 'pending' AND x.id < (SELECT c.next FROM campaigns c WHERE c.id = x.campaign)", "x.campaign"},
+	}},
 	{name: "inputs", key: "id", message: "NULL", rules: []checkRule{
 		{"input-abandoned", "an input is still being read by a process that is gone",
 			"x.state = 'open' AND NOT EXISTS (SELECT 1 FROM processes p WHERE p.id = x.process)", "x.id"},
@@ -191,7 +211,17 @@ var sumRules = []checkRule{
 		WHERE coalesce(c.calls, 0) <> coalesce(t.calls, 0) OR coalesce(c.maybe, 0) <> coalesce(t.maybe, 0)
 			OR coalesce(c.unpriced, 0) <> coalesce(t.unpriced, 0) OR coalesce(c.cost, 0) <> coalesce(t.cost, 0)
 			OR coalesce(c.maybe_max, 0) <> coalesce(t.maybe_max, 0)`, ""},
+	campaignRule,
 }
+
+// campaignRule counts the members of campaigns again.
+var campaignRule = checkRule{"campaign-mismatch", "the members of a campaign are not as many as it counts", `
+	WITH counted AS (SELECT campaign, status, count(*) AS n FROM campaign_members GROUP BY 1, 2 UNION ALL
+		SELECT campaign, 'selected', count(*) FROM campaign_members GROUP BY 1),
+	kept AS (SELECT c.id AS campaign, s.value AS status, coalesce(c.campaign ->> ('$.' || s.value), 0) AS n FROM campaigns c, json_each('[
+		"pending", "sent", "done", "same", "other", "unchanged", "invalid", "skipped", "discarded", "selected"]') s WHERE json_valid(c.campaign))
+	SELECT '', 'campaign ' || k.campaign || ', ' || k.status || ': ' || coalesce(c.n, 0) || ' counted, ' || k.n || ' kept'
+	FROM kept k LEFT JOIN counted c ON c.campaign = k.campaign AND c.status = k.status WHERE coalesce(c.n, 0) <> k.n`, ""}
 
 // standingSQL gives a message's detail and fingerprint as tallies have them; see standingOf.
 const standingSQL = `CASE m.state WHEN 'done' THEN coalesce(m.digest, '') WHEN 'dead' THEN coalesce(m.cause, '') ELSE '' END AS detail,

@@ -169,7 +169,7 @@ func (t *tx) setAside(m *stored, reason siding.Reason, e *siding.LastError) erro
 		return err
 	}
 	m.State, m.Reason, m.cause, m.fingerprint = siding.StateDead, reason, string(e.Cause), e.Fingerprint
-	return errors.Join(t.setError(m.id, e), t.move(m.id, m.queue, m.hasInput, was, m.standing()))
+	return errors.Join(t.setError(m.id, e), t.move(m.id, m.queue, m.hasInput, was, m.standing()), t.ended(m))
 }
 
 // sweepMost bounds how much of what has run out one transaction takes back.

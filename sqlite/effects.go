@@ -89,5 +89,5 @@ func (t *tx) relabel(m *stored, from siding.State, was standing, o siding.Outcom
 	if err := t.guarded("UPDATE last_errors SET outcome = ? WHERE message = ?", string(o), m.id); err != nil {
 		return err
 	}
-	return t.move(m.id, m.queue, m.hasInput, was, m.standing())
+	return errors.Join(t.move(m.id, m.queue, m.hasInput, was, m.standing()), t.ended(m))
 }

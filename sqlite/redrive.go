@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/siding-dev/siding"
@@ -115,7 +116,7 @@ func (t *tx) discard(m *stored, reason string) error {
 		return err
 	}
 	m.State = siding.StateDiscarded
-	return t.move(m.id, m.queue, m.hasInput, was, m.standing())
+	return errors.Join(t.move(m.id, m.queue, m.hasInput, was, m.standing()), t.ended(m))
 }
 
 // cutOff ends the delivery of a leased message by hand. The message is ready then, with the body that waited for it.

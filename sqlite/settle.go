@@ -135,6 +135,9 @@ func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
 	if err := t.move(m.id, m.queue, m.hasInput, was, m.standing()); err != nil {
 		return d, err
 	}
+	if err := t.ended(m); err != nil {
+		return d, err
+	}
 	if m.pending {
 		return d, t.takePending(m)
 	}

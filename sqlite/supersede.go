@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -44,7 +45,7 @@ func (t *tx) supersede(m *stored, c content) error {
 	if err != nil {
 		return err
 	}
-	return t.move(m.id, m.queue, m.hasInput, was, m.standing())
+	return errors.Join(t.move(m.id, m.queue, m.hasInput, was, m.standing()), t.ended(m))
 }
 
 // revise keeps what a message is about to lose: its answer, and where body is set its body too.

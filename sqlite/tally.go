@@ -1,6 +1,10 @@
 package sqlite
 
-import "github.com/siding-dev/siding"
+import (
+	"errors"
+
+	"github.com/siding-dev/siding"
+)
 
 // tallyScope is what messages are counted over: a queue (input 0), or the members of an input.
 type tallyScope struct{ queue, input int64 }
@@ -186,5 +190,5 @@ func (t *tx) flush() error {
 			return err
 		}
 	}
-	return t.keepGates()
+	return errors.Join(t.keepGates(), t.keepCampaigns())
 }

@@ -25,6 +25,8 @@ type tx struct {
 	leased map[tallyScope]int64
 	// gates are those that the transaction has looked at; its end writes what has become of them.
 	gates map[siding.GateKey]*keptGate
+	// campaigns are those that the transaction has looked at; its end writes what has become of them.
+	campaigns map[siding.CampaignID]*keptCampaign
 	// over are leases among the process's solos that this transaction has found to be over.
 	over []siding.LeaseToken
 	// broken tells that SQLite has given up the whole transaction.
@@ -39,6 +41,7 @@ func (s *Store) begin() (*tx, error) {
 	t := &tx{
 		conn: s.writer, s: s, tallies: map[tallyKey]int64{}, spends: map[spendKey]spend{}, made: newNames(),
 		swept: map[int64]bool{}, leased: map[tallyScope]int64{}, gates: map[siding.GateKey]*keptGate{},
+		campaigns: map[siding.CampaignID]*keptCampaign{},
 	}
 	t.wrote = false
 	var id string
@@ -86,6 +89,7 @@ func (t *tx) step(o *op, savepoint bool) (err error) {
 		clear(t.swept)
 		clear(t.leased)
 		clear(t.gates)
+		clear(t.campaigns)
 		t.over = nil
 		t.made = newNames()
 		// A full disk may have ended the transaction; then there is no savepoint to return to.

@@ -152,7 +152,9 @@ CREATE TABLE revisions (
   key_id  TEXT    NOT NULL DEFAULT '',
   body    BLOB,                              -- the earlier body, where it was replaced
   result  BLOB,                              -- the earlier answer
-  digest  TEXT
+  digest  TEXT,
+  headers TEXT,                              -- the earlier headers, where they were replaced: as in bodies
+  campaign INTEGER                           -- campaigns.id, where one did it
 ) STRICT;
 CREATE INDEX revisions_message ON revisions (message);
 
@@ -287,6 +289,29 @@ CREATE TABLE origins (
   offset      INTEGER NOT NULL,
   source_hash BLOB    NOT NULL
 ) STRICT;
+
+-- A paced redrive of a selection of dead letters.
+CREATE TABLE campaigns (
+  id       INTEGER PRIMARY KEY AUTOINCREMENT,
+  state    TEXT    NOT NULL,                 -- selecting, running, paused, stopped, finished, aborted; as in campaign
+  next     INTEGER NOT NULL DEFAULT 0,       -- no member before this row of campaign_members is pending
+  campaign TEXT    NOT NULL                  -- a JSON object: the plan, and the counts of members by status
+) STRICT;
+
+-- The members of campaigns, in the order in which they became members. A message waits (pending or sent) in at most one
+-- campaign that is not over.
+CREATE TABLE campaign_members (
+  id          INTEGER PRIMARY KEY,
+  campaign    INTEGER NOT NULL,              -- campaigns.id
+  message     INTEGER NOT NULL,
+  dead_at     INTEGER NOT NULL,              -- when it had been set aside: another time means that it was sent back or changed since
+  status      TEXT    NOT NULL,              -- pending, sent, done, same, other, unchanged, invalid, skipped, discarded
+  fingerprint TEXT    NOT NULL,              -- of its failure when it became a member, or was sent
+  serial      INTEGER NOT NULL DEFAULT 0,    -- the stage in which it was sent
+  text        TEXT    NOT NULL DEFAULT ''    -- why it was passed over, or how it was repaired
+) STRICT;
+CREATE INDEX campaign_members_campaign ON campaign_members (campaign);
+CREATE INDEX campaign_members_message ON campaign_members (message);
 
 -- The processes that have the store open. Each holds an operating-system lock on one byte of the file <store>-lock; a
 -- lock that is free proves that the process has died. The row is removed with what it left behind.

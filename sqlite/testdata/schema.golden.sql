@@ -49,6 +49,28 @@ CREATE INDEX calls_message ON calls (message);
 
 CREATE INDEX calls_started ON calls (process) WHERE fate = 'started';
 
+CREATE TABLE campaign_members (
+  id          INTEGER PRIMARY KEY,
+  campaign    INTEGER NOT NULL,              -- campaigns.id
+  message     INTEGER NOT NULL,
+  dead_at     INTEGER NOT NULL,              -- when it had been set aside: another time means that it was sent back or changed since
+  status      TEXT    NOT NULL,              -- pending, sent, done, same, other, unchanged, invalid, skipped, discarded
+  fingerprint TEXT    NOT NULL,              -- of its failure when it became a member, or was sent
+  serial      INTEGER NOT NULL DEFAULT 0,    -- the stage in which it was sent
+  text        TEXT    NOT NULL DEFAULT ''    -- why it was passed over, or how it was repaired
+) STRICT;
+
+CREATE INDEX campaign_members_campaign ON campaign_members (campaign);
+
+CREATE INDEX campaign_members_message ON campaign_members (message);
+
+CREATE TABLE campaigns (
+  id       INTEGER PRIMARY KEY AUTOINCREMENT,
+  state    TEXT    NOT NULL,                 -- selecting, running, paused, stopped, finished, aborted; as in campaign
+  next     INTEGER NOT NULL DEFAULT 0,       -- no member before this row of campaign_members is pending
+  campaign TEXT    NOT NULL                  -- a JSON object: the plan, and the counts of members by status
+) STRICT;
+
 CREATE TABLE deliveries (
   message      INTEGER NOT NULL,
   number       INTEGER NOT NULL,             -- from 1
@@ -240,7 +262,9 @@ CREATE TABLE revisions (
   key_id  TEXT    NOT NULL DEFAULT '',
   body    BLOB,                              -- the earlier body, where it was replaced
   result  BLOB,                              -- the earlier answer
-  digest  TEXT
+  digest  TEXT,
+  headers TEXT,                              -- the earlier headers, where they were replaced: as in bodies
+  campaign INTEGER                           -- campaigns.id, where one did it
 ) STRICT;
 
 CREATE INDEX revisions_message ON revisions (message);
