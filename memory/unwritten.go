@@ -39,4 +39,3 @@ func (s *Store) Note(context.Context, string) (siding.Note, error) {
 }
 
 func (s *Store) SetNote(context.Context, siding.Note) (int64, error) { return 0, errUnwritten }
-
