@@ -117,3 +117,49 @@ func hexLines(w io.Writer, b []byte, at int) {
 		_, _ = fmt.Fprintf(w, "%08x%s", at+i, dump[8:])
 	}
 }
+
+// excerptShown is how much of a body an excerpt shows before and behind a fault, in bytes.
+const excerptShown = 40
+
+// excerpt shows on one line what lies around a fault, which is highlighted or stands between » and «; empty where the
+// place is not in the body.
+func excerpt(body []byte, fault int64, colour bool) string {
+	if fault < 0 || fault > int64(len(body)) {
+		return ""
+	}
+	at := int(fault)
+	from := max(at-excerptShown, 0)
+	for from < at && !utf8.RuneStart(body[from]) {
+		from++
+	}
+	end := at
+	if at < len(body) {
+		_, n := utf8.DecodeRune(body[at:])
+		end += n
+	}
+	tail := cutRune(body[end:], excerptShown)
+	var s strings.Builder
+	if from > 0 {
+		s.WriteString("…")
+	}
+	piece := func(b []byte) string {
+		var t strings.Builder
+		writeText(&t, b, 0, nil, false)
+		return inLine(t.String())
+	}
+	s.WriteString(piece(body[from:at]))
+	what := piece(body[at:end])
+	if at == len(body) {
+		what = "(the end)"
+	}
+	if colour {
+		s.WriteString("\x1b[1;7;31m" + what + "\x1b[0m")
+	} else {
+		s.WriteString("»" + what + "«")
+	}
+	s.WriteString(piece(tail))
+	if end+len(tail) < len(body) {
+		s.WriteString("…")
+	}
+	return s.String()
+}

@@ -18,7 +18,7 @@ func (a *app) dlqCommand() *cobra.Command {
 		Example: example("siding dlq list --cause invalid-utf8", "siding dlq show img-0412", "siding dlq export --out dead.jsonl"),
 	}
 	group(cmd)
-	cmd.AddCommand(a.dlqGroupsCommand(), a.dlqListCommand(), a.dlqShowCommand(), a.dlqExportCommand(), a.dlqDiscardCommand())
+	cmd.AddCommand(a.dlqGroupsCommand(), a.dlqListCommand(), a.dlqShowCommand(), a.dlqDiagnoseCommand(), a.dlqEditCommand(), a.dlqExportCommand(), a.dlqDiscardCommand())
 	return cmd
 }
 

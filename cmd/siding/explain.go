@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/siding-dev/siding"
+	"github.com/siding-dev/siding/quarantine"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -59,7 +60,7 @@ type explanationLine struct {
 func (a *app) explainOne(e explanation) error {
 	repairs := []string{}
 	if e.kind == kindCause {
-		repairs = append(repairs, suggestedRepairs(siding.Cause(e.code))...)
+		repairs = append(repairs, quarantine.SuggestFor(siding.Cause(e.code))...)
 	}
 	if a.json {
 		return writeJSON(a.out, explanationLine{"explanation", 1, e.kind, e.code, e.meaning, e.advice, repairs})
@@ -85,25 +86,4 @@ func (a *app) explainAll() error {
 		t.row(e.kind, e.code, e.meaning)
 	}
 	return t.flush()
-}
-
-// suggestedRepairs names the repairs that may help against a cause, the most careful first.
-func suggestedRepairs(c siding.Cause) []string {
-	switch c {
-	case siding.CauseInvalidUTF8:
-		return []string{"strip-invalid-utf8", "replace-invalid-utf8"}
-	case siding.CauseInvalidText:
-		return []string{"fix-surrogates"}
-	case siding.CauseInvalidJSON:
-		return []string{"fix-json"}
-	case siding.CauseInputTooLarge:
-		return []string{"truncate", "drop"}
-	case siding.CauseTruncated:
-		return []string{"request"}
-	case siding.CauseTemplate, siding.CauseSchemaViolation, siding.CauseEmptyInput:
-		return []string{"set"}
-	case siding.CauseRefused, siding.CauseSchemaMismatch:
-		return []string{"request"}
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/siding-dev/siding"
+	"github.com/siding-dev/siding/quarantine"
 )
 
 // The objects of --json and of the results file. Their fields and the order of them are fixed; scripts stand on it, so
@@ -131,22 +132,23 @@ type deadLetterLine struct {
 	FirstReceivedAt  stamp         `json:"first_received_at"`
 	DeadAt           stamp         `json:"dead_at"`
 	LastError        string        `json:"last_error"`
-	File             *string       `json:"file"`         // null for what no input brought
-	Line             *int64        `json:"line"`         // from 1
-	Offset           *int64        `json:"offset"`       // byte offset of the record in its file, from 0
-	FaultOffset      *int64        `json:"fault_offset"` // byte offset of the fault in the body; null when not known
-	SuggestedRepairs []string      `json:"suggested_repairs"`
+	File             *string       `json:"file"`              // null for what no input brought
+	Line             *int64        `json:"line"`              // from 1
+	Offset           *int64        `json:"offset"`            // byte offset of the record in its file, from 0
+	FaultOffset      *int64        `json:"fault_offset"`      // byte offset of the fault in the body; null when not known
+	SuggestedRepairs []string      `json:"suggested_repairs"` // names of those that may help, by the cause; dlq diagnose knows better
+	NoBody           bool          `json:"no_body"`           // retention has dropped the body
 }
 
 func newDeadLetterLine(l siding.Listed) deadLetterLine {
 	d := deadLetterLine{
 		Type: "dead_letter", V: 1, Queue: l.Queue, ID: l.ID, Reason: l.Reason, Attempt: l.Attempt, Waits: l.Waits,
 		Interruptions: l.Interruptions, Redrives: l.Redrives, FirstReceivedAt: stamp(l.ReceivedAt),
-		DeadAt: stamp(l.DeadAt), SuggestedRepairs: []string{},
+		DeadAt: stamp(l.DeadAt), SuggestedRepairs: []string{}, NoBody: l.NoBody,
 	}
 	if e := l.LastError; e != nil {
 		d.Cause, d.Fingerprint, d.LastError, d.FaultOffset = e.Cause, e.Fingerprint, e.Text, e.FaultOffset
-		d.SuggestedRepairs = append(d.SuggestedRepairs, suggestedRepairs(e.Cause)...)
+		d.SuggestedRepairs = append(d.SuggestedRepairs, quarantine.SuggestFor(e.Cause)...)
 	}
 	if s := l.Source; s != nil {
 		d.File, d.Line, d.Offset = &s.File, &s.Line, &s.Offset

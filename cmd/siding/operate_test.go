@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -271,13 +272,16 @@ func TestListAndExport(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(content(t, p.file("dead.csv")))).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 9)
-	body := len(exportHead) - 2
+	body := slices.Index(exportHead, "body")
 	require.Equal(t, "body", rows[0][body])
 	for i, want := range []string{`{"a":1}`, "'=1+1", "", "'@SUM(A1)", "'\tx", "'-1", "'+1", "plain"} {
 		require.Equal(t, want, rows[i+1][body])
 	}
 	require.Equal(t, "'＝1", noFormula("＝1"), "some take full-width signs for the same")
 	require.Equal(t, "'\n=1", noFormula("\n=1"))
+	require.Equal(t, "' =1", noFormula(" =1"), "some take spaces away first")
+	require.Equal(t, "'\ufeff=1", noFormula("\ufeff=1"))
+	require.Empty(t, noFormula(""))
 	require.Equal(t, `'=\x1b[2J`, shownCell("=\x1b[2J"), "a terminal gets no control characters")
 	p.ok(t, "dlq", "export", "--format", "csv", "--json", "--out", p.file("dead.csv"), "--force")
 	code, _ := p.run(t, "", "dlq", "export", "--format", "csv", "--json")

@@ -12,8 +12,8 @@ import (
 
 // showFlags say which message is meant and how its body is shown.
 type showFlags struct {
-	queue     string
-	hex, full bool
+	queue, recipe string
+	hex, full     bool
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -21,7 +21,8 @@ func (a *app) showCommand() *cobra.Command {
 		Use:   "show ID",
 		Short: "Show one message in any state: its body, result, deliveries, calls and earlier bodies",
 		Long: "Show tells all that is known of one message: where it came from, its state, body and result, and in the order of\n" +
-			"time its deliveries, the calls made for it with what they cost, and what was changed by hand.\n" +
+			"time its deliveries, the calls made for it with what they cost, and what was changed by hand. For a dead letter it\n" +
+			"ends with what \"siding dlq diagnose\" finds.\n" +
 			"Bytes of the body that are not UTF-8 and control characters are shown as \\xNN.",
 		Example: example("siding show img-0412", "siding show img-0412 --queue tag-jobs --hex"),
 	}, nil)
@@ -34,8 +35,9 @@ func (a *app) messageCommand(cmd *cobra.Command, states []siding.State) *cobra.C
 	cmd.Flags().StringVar(&f.queue, "queue", "", "the message's queue; needed where several queues have the ID")
 	cmd.Flags().BoolVar(&f.hex, "hex", false, "show the body as a hex dump")
 	cmd.Flags().BoolVar(&f.full, "full", false, "show the whole body, however long")
+	recipeFlag(cmd, &f.recipe)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		store, _, err := a.openReading(cmd.Context())
+		store, path, err := a.openReading(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -47,7 +49,7 @@ func (a *app) messageCommand(cmd *cobra.Command, states []siding.State) *cobra.C
 		if a.json {
 			return writeJSON(a.out, newMessageLine(rec))
 		}
-		return a.showRecord(rec, f)
+		return storeError(a.showRecord(cmd.Context(), a.newDesk(store, f.recipe), rec, path, f))
 	}
 	return cmd
 }

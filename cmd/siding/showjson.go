@@ -34,7 +34,8 @@ type messageLine struct {
 	ContentType     string            `json:"content_type"`
 	Priority        int16             `json:"priority"`
 	Headers         map[string]string `json:"headers,omitempty"`
-	Body            *string           `json:"body"`                  // null when it is not UTF-8
+	NoBody          bool              `json:"no_body"`               // retention has dropped the body
+	Body            *string           `json:"body"`                  // null when it is not UTF-8, or dropped
 	BodyBase64      string            `json:"body_base64,omitempty"` // a body that is not UTF-8
 	Result          json.RawMessage   `json:"result"`
 	ResultBase64    string            `json:"result_base64,omitempty"`
@@ -87,7 +88,10 @@ type revisionLine struct {
 	At           stamp               `json:"at"`
 	Kind         siding.RevisionKind `json:"kind"`
 	Note         string              `json:"note,omitempty"`
-	Body         *string             `json:"body"` // the earlier body; null where it was not replaced or is not UTF-8
+	By           string              `json:"by,omitempty"`       // who did it by hand
+	Campaign     siding.CampaignID   `json:"campaign,omitempty"` // that did it
+	Headers      map[string]string   `json:"headers,omitempty"`  // the earlier headers, where they were replaced
+	Body         *string             `json:"body"`               // the earlier body; null where it was not replaced or is not UTF-8
 	BodyBase64   string              `json:"body_base64,omitempty"`
 	Result       json.RawMessage     `json:"result"` // the earlier answer
 	ResultBase64 string              `json:"result_base64,omitempty"`
@@ -103,7 +107,9 @@ func newMessageLine(r *siding.Record) messageLine {
 		Worker: r.Worker, ContentType: r.ContentType, Priority: r.Priority, Headers: r.Headers, Recipe: r.Digest,
 		Forgotten: r.Forgotten, History: []deliveryLine{}, Calls: []callLine{}, Revisions: []revisionLine{},
 	}
-	l.Body, l.BodyBase64 = textOrBase64(r.Body)
+	if l.NoBody = r.NoBody; !l.NoBody {
+		l.Body, l.BodyBase64 = textOrBase64(r.Body)
+	}
 	l.Result, l.ResultBase64 = rawJSON(r.Result)
 	if !r.LeasedUntil.IsZero() {
 		until := stamp(r.LeasedUntil)
@@ -122,7 +128,9 @@ func newMessageLine(r *siding.Record) messageLine {
 		l.Calls = append(l.Calls, newCallLine(c))
 	}
 	for _, v := range r.Revisions {
-		line := revisionLine{At: stamp(v.At), Kind: v.Kind, Note: v.Note, Recipe: v.Digest}
+		line := revisionLine{
+			At: stamp(v.At), Kind: v.Kind, Note: v.Note, By: v.By, Campaign: v.Campaign, Headers: v.Headers, Recipe: v.Digest,
+		}
 		if v.Body != nil {
 			line.Body, line.BodyBase64 = textOrBase64(v.Body)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,8 +11,8 @@ import (
 	"github.com/siding-dev/siding"
 )
 
-// showRecord writes all that is known of a message for a person.
-func (a *app) showRecord(r *siding.Record, f showFlags) error {
+// showRecord writes all that is known of a message for a person, and in the end what is wrong with a dead letter.
+func (a *app) showRecord(ctx context.Context, d *desk, r *siding.Record, path string, f showFlags) error {
 	t := newTable(a.out)
 	field := func(name string, value any) { t.row(name, value) }
 	field("message", r.ID)
@@ -43,11 +44,30 @@ func (a *app) showRecord(r *siding.Record, f showFlags) error {
 			_, _ = fmt.Fprintf(a.out, "  (byte %d of the body)\n", *fault)
 		}
 	}
-	a.showBytes("body, "+counted(int64(len(r.Body)), "byte"), r.Body, fault, f)
+	if r.NoBody {
+		_, _ = fmt.Fprintln(a.out, "\nthe body has been dropped by retention")
+	} else {
+		a.showBytes("body, "+counted(int64(len(r.Body)), "byte"), r.Body, fault, f)
+	}
 	if r.Result != nil {
 		a.showBytes("result", r.Result, nil, f)
 	}
 	a.showTimeline(r, f)
+	if r.State != siding.StateDead {
+		return nil
+	}
+	findings, err := d.diagnoseWith(ctx, r.Message, r.Calls)
+	var repairs []string
+	if err == nil {
+		repairs, err = d.suggest(ctx, r.Message, findings)
+	}
+	if err != nil { // what is known has been shown
+		a.notef("what is wrong with it could not be looked into: %v", err)
+		return nil
+	}
+	_, _ = fmt.Fprintln(a.out, "\ndiagnosis")
+	writeFindings(a.out, r.Body, findings, a.colour(a.out))
+	writeRemedies(a.out, a.storeFlag(path), r.Message, findings, repairs)
 	return nil
 }
 
@@ -74,56 +94,6 @@ func (a *app) showBytes(title string, b []byte, fault *int64, f showFlags) {
 		return
 	}
 	writeBody(a.out, b, fault, f.full, a.colour(a.out))
-}
-
-// showTimeline writes deliveries, calls and revisions in the order of time.
-func (a *app) showTimeline(r *siding.Record, f showFlags) {
-	type entry struct {
-		at   time.Time
-		text string
-	}
-	var entries []entry
-	add := func(at time.Time, format string, args ...any) {
-		entries = append(entries, entry{at, fmt.Sprintf(format, args...)})
-	}
-	for _, d := range r.History {
-		add(d.StartedAt, "delivery %d by %s: %s", d.Number, d.Worker, deliveryText(d))
-	}
-	for _, c := range r.Calls {
-		add(c.StartedAt, "call %d (delivery %d) to %s: %s", c.ID, c.Delivery, c.Lane, callText(c))
-	}
-	for _, v := range r.Revisions {
-		text := string(v.Kind)
-		if v.Note != "" {
-			text += ": " + v.Note
-		}
-		if v.Body != nil {
-			text += "; the body before had " + counted(int64(len(v.Body)), "byte")
-		}
-		if v.Result != nil {
-			text += "; there was an answer"
-		}
-		add(v.At, "%s", text)
-	}
-	if len(entries) == 0 {
-		return
-	}
-	slices.SortStableFunc(entries, func(x, y entry) int { return x.at.Compare(y.at) })
-	_, _ = fmt.Fprintln(a.out, "\nhistory")
-	for _, e := range entries {
-		_, _ = fmt.Fprintf(a.out, "  %s  %s\n", when(e.at), oneLine(e.text, 1024))
-	}
-	if r.Forgotten > 0 {
-		_, _ = fmt.Fprintf(a.out, "  (%s between the first and the last were forgotten)\n", plural(r.Forgotten, "delivery", "deliveries"))
-	}
-	for _, v := range r.Revisions {
-		if v.Body != nil {
-			a.showBytes("body before "+when(v.At), v.Body, nil, f)
-		}
-		if v.Result != nil {
-			a.showBytes("answer before "+when(v.At), v.Result, nil, f)
-		}
-	}
 }
 
 func deliveryText(d siding.DeliveryRecord) string {
