@@ -50,4 +50,6 @@ func (f *bodyFolder) write(m siding.Message) (name string, err error) {
 }
 
 // diskFull tells whether a write failed for want of room: the next one would too.
-func diskFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
