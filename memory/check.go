@@ -51,6 +51,17 @@ func (x *tx) check(m *message) []siding.Violation {
 	rule(min(m.Attempt, m.Gray, m.Waits, m.Interruptions, m.Redrives) >= 0 && m.Gray <= m.Attempt &&
 		m.Attempt+m.Interruptions <= m.Deliveries, "counters", "its counters do not fit its deliveries")
 
+	waits := m.State == siding.StateReady && m.WaitsFor != ""
+	rule(waits == m.AvailableAt.Equal(siding.Never), "waiting-mismatch",
+		"it waits for the result of another queue exactly while it may never be leased")
+	rule(m.WaitsFor == "" || x.follows(m), "waiting-for-nothing",
+		"it waits for the result of another queue, and its copy there is not worked; or it was set aside because of its copy, and that was not")
+	for _, n := range x.copies[m.number] {
+		c := x.messages[n]
+		rule(c != nil && c.ID == m.ID && c.Queue != m.Queue && slices.Contains(x.originsOf[n], m.number), "copy-of-nothing",
+			"a copy is of a message that does not exist, or has another event ID, or is in its own queue")
+	}
+
 	ended := m.Deliveries
 	if leased {
 		ended--

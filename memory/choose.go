@@ -21,7 +21,7 @@ func (w waiting) ordinary() int { return len(w.untried) + len(w.failed) }
 func (x *tx) waiting(queue string, wanted func(*message) bool) (w waiting) {
 	x.each(queue, func(m *message) {
 		switch {
-		case m.State != siding.StateReady || !wanted(m):
+		case m.State != siding.StateReady || m.WaitsFor != "" || !wanted(m):
 		case m.AvailableAt.After(x.now):
 			if w.later.IsZero() || m.AvailableAt.Before(w.later) {
 				w.later = m.AvailableAt

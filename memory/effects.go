@@ -52,6 +52,7 @@ func (x *tx) takeBackMember(one siding.StreakMember) {
 	m.State, m.AvailableAt, m.DeadAt, m.Reason, m.HeldAt = siding.StateReady, x.now, time.Time{}, "", x.now
 	m.relabel(siding.OutcomeHeld)
 	x.put(m)
+	x.tellOrigins(m, nil)
 }
 
 // convict sends a message that was held where it would have gone for its failure.
@@ -69,6 +70,7 @@ func (x *tx) convict(one siding.StreakMember, p siding.Policy, rnd float64) {
 	m.relabel(d.Outcome)
 	x.ended(m)
 	x.put(m)
+	x.tellOrigins(m, nil)
 }
 
 func (m *message) last() siding.DeliveryRecord { return m.history[len(m.history)-1] }

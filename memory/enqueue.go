@@ -142,7 +142,7 @@ func (m *message) fill(n siding.NewMessage, hash siding.Hash, now time.Time) {
 	m.Priority, m.FairnessKey, m.ExpiresAt, m.source = n.Priority, n.FairnessKey, n.ExpiresAt, n.Source
 	m.State, m.AvailableAt = siding.StateReady, now
 	if n.NotBefore.After(now) {
-		m.AvailableAt = n.NotBefore
+		m.AvailableAt = earlier(n.NotBefore, siding.Never.Add(-time.Microsecond))
 	}
 	if n.Dead != nil {
 		m.setAside(n.Dead, siding.ReasonPoison, now)
@@ -187,8 +187,11 @@ func (x *tx) supersede(m *message, n siding.NewMessage) {
 		At: x.now, Kind: siding.RevisionSuperseded, Body: m.Body, Result: m.result, Digest: m.Digest,
 	})
 	m.reset()
+	m.Returned = 0
 	m.fill(n, sha256.Sum256(n.Body), x.now)
 	x.ended(m)
+	x.partWays(m)
+	x.tellOrigins(m, nil)
 }
 
 // reset makes a message one that has never failed and has no answer.
@@ -196,7 +199,14 @@ func (m *message) reset() {
 	m.Attempt, m.Gray, m.Waits, m.Interruptions = 0, 0, 0, 0
 	m.LastError, m.DeadAt, m.Reason = nil, time.Time{}, ""
 	m.Suspect, m.SoloCrashes, m.Alone, m.HeldAt = false, 0, false, time.Time{}
-	m.result, m.Digest = nil, ""
+	m.result, m.Digest, m.WaitsFor = nil, "", ""
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 func (m *message) revise(r siding.Revision) { m.revisions = append(slices.Clip(m.revisions), r) }

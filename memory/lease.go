@@ -55,9 +55,11 @@ func (x *tx) takeBack(r siding.LeaseRequest) {
 	x.each(r.Queue, func(m *message) {
 		if m.State == siding.StateReady && !m.ExpiresAt.IsZero() && !x.now.Before(m.ExpiresAt) {
 			c := *m
+			c.WaitsFor = ""
 			c.setAside(siding.ExpiredFailure(), siding.ReasonExpired, x.now)
 			x.ended(&c)
 			x.put(&c)
+			x.tellOrigins(&c, nil)
 		}
 	})
 }

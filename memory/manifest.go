@@ -170,21 +170,21 @@ func (x *tx) shownMember(m *message, one member, body bool) siding.Member {
 	if m.State == siding.StateDone {
 		out.Result = copied(m.result)
 	}
-	var sum bill
-	for _, c := range x.callsFor(m.number) {
-		sum.add(c)
-	}
+	sum := x.billOf(m.number)
 	out.Calls, out.Usage, out.Cost, out.UnpricedCalls = sum.calls, sum.usage, sum.cost, sum.unpriced
 	return out
 }
 
 // Reask makes done members of another digest ready again; see [siding.Manifest].
 func (s *Store) Reask(ctx context.Context, id siding.InputID, digest string) (int64, error) {
-	return s.changeStale(ctx, "Reask", id, digest, func(x *tx, m *message) {
-		m.revise(siding.Revision{At: x.now, Kind: siding.RevisionReasked, Result: m.result, Digest: m.Digest})
-		m.reset()
-		m.State, m.AvailableAt = siding.StateReady, x.now
-	})
+	return s.changeStale(ctx, "Reask", id, digest, (*tx).reask)
+}
+
+// reask makes a done message ready again, with its answer in the history.
+func (x *tx) reask(m *message) {
+	m.revise(siding.Revision{At: x.now, Kind: siding.RevisionReasked, Result: m.result, Digest: m.Digest})
+	m.reset()
+	m.State, m.AvailableAt = siding.StateReady, x.now
 }
 
 // KeepAnswers marks done members of another digest as answered under this one; see [siding.Manifest].

@@ -130,10 +130,11 @@ func (s *Store) Discard(ctx context.Context, queue, reason string, ids ...string
 			x.interruptBy(m, "the message was discarded while it was worked on")
 		}
 		m.revise(siding.Revision{At: x.now, Kind: siding.RevisionDiscarded, Note: reason})
-		m.State, m.AvailableAt, m.DeadAt, m.Reason = siding.StateDiscarded, time.Time{}, time.Time{}, ""
+		m.State, m.AvailableAt, m.DeadAt, m.Reason, m.WaitsFor = siding.StateDiscarded, time.Time{}, time.Time{}, "", ""
 		m.discardReason = reason
 		x.ended(m)
 		x.put(m)
+		x.tellOrigins(m, nil)
 		return true
 	})
 }

@@ -26,8 +26,8 @@ func (s *Store) Settle(ctx context.Context, list ...siding.Settlement) ([]siding
 				return err
 			}
 			failure, effects := gates.Observe(m.observed(one), x.now, one.Rand)
-			one.Failure = failure
-			out[i] = siding.Settled{Decision: x.end(m, one), Failure: failure}
+			one.Failure = x.forward(m, failure)
+			out[i] = siding.Settled{Decision: x.end(m, one), Failure: one.Failure}
 			x.put(m)
 			for _, j := range one.Judged {
 				x.judge(m.number, j)
@@ -58,6 +58,9 @@ func (x *tx) end(m *message, s siding.Settlement) siding.Decision {
 	if failed != nil {
 		failed.Outcome = d.Outcome
 	}
+	if d.WaitsFor != "" && m.next != nil { // the body that takes its place was not forwarded
+		d.WaitsFor, d.AvailableAt = "", x.now
+	}
 	x.record(m, d.Outcome, failed, s.Digest)
 	m.route(d, x.now)
 	d.AvailableAt = m.AvailableAt
@@ -69,7 +72,11 @@ func (x *tx) end(m *message, s siding.Settlement) siding.Decision {
 		m.result, m.Digest = copied(s.Result), siding.Scrub(s.Digest, siding.MaxHeader)
 	}
 	x.ended(m)
-	x.advance(m)
+	if m.next != nil {
+		x.advance(m)
+	} else {
+		x.tellOrigins(m, s.Then)
+	}
 	return d
 }
 
@@ -78,6 +85,7 @@ func (m *message) route(d siding.Decision, now time.Time) {
 	m.State, m.AvailableAt = d.State, roundUp(d.AvailableAt)
 	m.Attempt, m.Gray, m.Waits, m.Interruptions = d.Attempt, d.Gray, d.Waits, d.Interruptions
 	m.Suspect, m.SoloCrashes, m.Alone = d.Suspect, d.SoloCrashes, d.Alone
+	m.WaitsFor = d.WaitsFor
 	if d.Outcome == siding.OutcomeHeld {
 		m.HeldAt = now
 	}
@@ -116,4 +124,5 @@ func (x *tx) redrive(m *message) {
 	m.revise(siding.Revision{At: x.now, Kind: siding.RevisionRedriven, Note: note})
 	m.Message = siding.Redrive(m.Message, x.now)
 	x.put(m)
+	x.tellOrigins(m, nil)
 }

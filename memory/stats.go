@@ -32,6 +32,34 @@ func (b *bill) add(c *call) {
 	}
 }
 
+// billOf adds up the calls for a message and for its copies in other queues.
+func (x *tx) billOf(number int64) (sum bill) {
+	for _, n := range append([]int64{number}, x.copies[number]...) {
+		for _, c := range x.callsFor(n) {
+			sum.add(c)
+		}
+	}
+	return sum
+}
+
+func (b *bill) join(o bill) {
+	b.calls, b.unknown, b.unpriced = b.calls+o.calls, b.unknown+o.unknown, b.unpriced+o.unpriced
+	b.cost, b.unknownMax, b.usage = b.cost.Add(o.cost), b.unknownMax.Add(o.unknownMax), b.usage.Add(o.usage)
+}
+
+// wait counts a message that waits for another queue.
+func wait(counts []siding.WaitCount, m *message) []siding.WaitCount {
+	if m.State != siding.StateReady || m.WaitsFor == "" {
+		return counts
+	}
+	at, found := slices.BinarySearchFunc(counts, m.WaitsFor, func(w siding.WaitCount, q string) int { return cmp.Compare(w.Queue, q) })
+	if !found {
+		counts = slices.Insert(counts, at, siding.WaitCount{Queue: m.WaitsFor})
+	}
+	counts[at].Count++
+	return counts
+}
+
 // groups counts dead letters by cause and fingerprint.
 type groups map[siding.CauseCount]*siding.CauseCount
 
@@ -73,9 +101,7 @@ func (s *Store) InputStats(ctx context.Context, id siding.InputID, digest string
 			m := x.messages[one.number]
 			countMember(&out, m, digest)
 			causes.add(m)
-			for _, c := range x.callsFor(m.number) {
-				sum.add(c)
-			}
+			sum.join(x.billOf(m.number))
 		}
 		out.Calls, out.UnknownCalls, out.UnpricedCalls = sum.calls, sum.unknown, sum.unpriced
 		out.Cost, out.UnknownMax, out.Usage = sum.cost, sum.unknownMax, sum.usage
@@ -104,6 +130,7 @@ func countMember(out *siding.InputStats, m *message, digest string) {
 		out.Leased++
 	}
 	out.Pending++
+	out.Waiting = wait(out.Waiting, m)
 	if m.Attempt > 0 {
 		out.Retrying++
 	}
@@ -142,6 +169,7 @@ func (x *tx) countMessage(out *siding.QueueStats, m *message) {
 	switch m.State {
 	case siding.StateReady:
 		out.Ready++
+		out.Waiting = wait(out.Waiting, m)
 		if m.AvailableAt.After(x.now) {
 			out.Delayed++
 		}

@@ -19,6 +19,9 @@ type tables struct {
 	lastNonce   int64
 	stale       map[string]int64 // stale settlements by queue
 
+	copies    map[int64][]int64 // the messages that were forwarded: those that they were forwarded as
+	originsOf map[int64][]int64 // the other way round
+
 	calls    map[siding.CallID]*call
 	callsOf  map[int64][]siding.CallID // by message, oldest first
 	lastCall siding.CallID
@@ -36,6 +39,7 @@ type tables struct {
 
 func (t *tables) empty() {
 	t.messages, t.numbers, t.stale = map[int64]*message{}, map[key]int64{}, map[string]int64{}
+	t.copies, t.originsOf = map[int64][]int64{}, map[int64][]int64{}
 	t.calls, t.callsOf = map[siding.CallID]*call{}, map[int64][]siding.CallID{}
 	t.inputs = map[siding.InputID]*input{}
 	t.gates = map[siding.GateKey][]byte{}

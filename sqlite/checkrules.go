@@ -31,6 +31,9 @@ func (r checkRule) query(t checkedTable) string {
 		` LEFT JOIN queues q ON q.id = m.queue WHERE x.` + t.key + ` BETWEEN ? AND ? AND (` + r.where + `)`
 }
 
+// never is [siding.Never] as it is stored.
+var never = strconv.FormatInt(siding.Never.UnixMicro(), 10)
+
 var mostSoloCrashes = strconv.Itoa(siding.MaxSoloCrashes)
 
 // ended is how many deliveries of the message x have ended.
@@ -71,7 +74,7 @@ var checkedTables = []checkedTable{
 			OR x.state IN ('ready', 'leased') AND x.solo_crashes >= ` + mostSoloCrashes + ` OR x.reason = 'crash' AND x.solo_crashes < ` + mostSoloCrashes + `
 			OR x.state = 'done' AND (x.suspect OR x.alone) OR x.state = 'dead' AND x.alone`, "x.solo_crashes"},
 		{"turn-mismatch", "it does not wait among the messages where it belongs",
-			"x.turn <> iif(x.suspect OR x.alone, 2 + x.solo_crashes, x.attempt > 0)", "x.turn"},
+			"x.turn <> iif(x.state = 'ready' AND x.waits_for IS NOT NULL, -1, iif(x.suspect OR x.alone, 2 + x.solo_crashes, x.attempt > 0))", "x.turn"},
 		{"done-without-success", "it is done, and its last delivery did not succeed",
 			"x.state = 'done' AND coalesce((SELECT d.outcome FROM deliveries d WHERE d.message = x.id AND d.number = x.deliveries), '') <> 'done'", ""},
 		{"dead-incomplete", "it is dead without a reason, a time or a last error",
@@ -96,6 +99,16 @@ var checkedTables = []checkedTable{
 		{"body-missing", "it has no row in bodies", "NOT EXISTS (SELECT 1 FROM bodies b WHERE b.message = x.id)", ""},
 		{"error-mismatch", "its cause is not that of its last error",
 			`coalesce(x.cause, '') <> coalesce((SELECT e.cause FROM last_errors e WHERE e.message = x.id), '')`, "x.cause"},
+		{"waiting-mismatch", "it waits for the result of another queue exactly while it may never be leased",
+			"x.state = 'ready' AND (x.waits_for IS NOT NULL) <> (x.available_at = " + never + ")", "x.waits_for"},
+		{"waiting-for-nothing", "it waits for the result of another queue, and its copy there is not worked; or it was set aside because of its copy, and that was not",
+			`x.waits_for IS NOT NULL AND NOT EXISTS (SELECT 1 FROM copies k JOIN messages c ON c.id = k.copy JOIN queues w ON w.id = c.queue
+			WHERE k.origin = x.id AND w.name = x.waits_for AND c.event_id = x.event_id
+			AND (x.state = 'ready' AND c.state IN ('ready', 'leased') OR x.state = 'dead' AND c.state = 'dead'))`, "x.waits_for"},
+		{"copy-mismatch", "it says that another queue's message was forwarded as it, and there is none; or the other way round",
+			"x.copy <> EXISTS (SELECT 1 FROM copies k WHERE k.copy = x.id)", ""},
+		{"returned-impossible", "it says that more results have come into its body than its history has, or fewer",
+			"x.returned < 0 OR x.returned > (SELECT count(*) FROM revisions r WHERE r.message = x.id AND r.kind = 'returned')", "x.returned"},
 		{"queue-missing", "its queue does not exist", "q.id IS NULL", "x.queue"},
 		// An answer that came after the message was done has nobody left to judge it.
 		{"answer-unjudged", "it is done under a recipe, and nobody judged the answer to its last delivery",
@@ -124,13 +137,18 @@ var checkedTables = []checkedTable{
 		{"verdict-without-answer", "only an answered call has a verdict and a cost", "x.fate <> 'answered' AND (x.verdict <> '' OR x.cost <> 0)", "x.id"},
 		{"cost-impossible", "an amount is below 0", "min(x.cost, x.worst_cost) < 0", "x.id"},
 	}},
+	{name: "copies", key: "copy", message: "x.copy", rules: []checkRule{
+		orphan,
+		{"copy-of-nothing", "a copy is of a message that does not exist, or has another event ID, or is in its own queue",
+			"NOT EXISTS (SELECT 1 FROM messages o WHERE o.id = x.origin AND o.event_id = m.event_id AND o.queue <> m.queue)", "x.origin"},
+	}},
 	{name: "bodies", key: "message", message: "x.message", rules: []checkRule{orphan}},
 	{name: "pending_bodies", key: "message", message: "x.message", rules: []checkRule{orphan}},
 	{name: "last_errors", key: "message", message: "x.message", rules: []checkRule{orphan}},
 	{name: "deliveries", key: "message", message: "x.message", rules: []checkRule{
 		orphan,
 		{"delivery-outcome", "a delivery has an outcome that there is not, or an error exactly when it succeeded",
-			"x.outcome NOT IN ('done', 'transient', 'gray', 'permanent', 'held', 'interrupted') OR (x.outcome = 'done') <> (x.error IS NULL)", "x.number"},
+			"x.outcome NOT IN ('done', 'transient', 'gray', 'permanent', 'held', 'interrupted', 'forwarded') OR (x.outcome = 'done') <> (x.error IS NULL)", "x.number"},
 		{"delivery-times", "a delivery ended before it began", "x.ended_at < x.started_at", "x.number"},
 	}},
 	{name: "revisions", key: "id", message: "x.message", rules: []checkRule{orphan}},
@@ -202,7 +220,8 @@ var sumRules = []checkRule{
 			UNION ALL
 			SELECT m.queue, s.input, sum(p.calls), sum(p.maybe), sum(p.unpriced), ` +
 		saturatingSum("p.cost") + `, ` + saturatingSum("p.maybe_max") + `
-			FROM members s JOIN spend p ON p.message = s.message JOIN messages m ON m.id = s.message
+			FROM members s JOIN (SELECT message AS origin, message FROM spend UNION ALL SELECT origin, copy FROM copies) o ON o.origin = s.message
+			JOIN spend p ON p.message = o.message JOIN messages m ON m.id = s.message
 			JOIN inputs i ON i.id = s.input AND i.state <> 'dropping' GROUP BY 1, 2)
 		SELECT q.name, 'input ' || coalesce(c.input, t.input)
 		FROM counted c FULL JOIN (SELECT queue, input, calls, maybe, unpriced, cost, maybe_max FROM spend_totals WHERE input NOT IN (SELECT id FROM inputs WHERE state = 'dropping')) t
@@ -223,8 +242,9 @@ var campaignRule = checkRule{"campaign-mismatch", "the members of a campaign are
 	SELECT '', 'campaign ' || k.campaign || ', ' || k.status || ': ' || coalesce(c.n, 0) || ' counted, ' || k.n || ' kept'
 	FROM kept k LEFT JOIN counted c ON c.campaign = k.campaign AND c.status = k.status WHERE coalesce(c.n, 0) <> k.n`, ""}
 
-// standingSQL gives a message's detail and fingerprint as tallies have them; see standingOf.
-const standingSQL = `CASE m.state WHEN 'done' THEN coalesce(m.digest, '') WHEN 'dead' THEN coalesce(m.cause, '') ELSE '' END AS detail,
+// standingSQL gives a message's detail and fingerprint as tallies have them; see stored.standing.
+const standingSQL = `CASE m.state WHEN 'done' THEN coalesce(m.digest, '') WHEN 'dead' THEN coalesce(m.cause, '')
+	WHEN 'ready' THEN coalesce(m.waits_for, '') ELSE '' END AS detail,
 	CASE m.state WHEN 'dead' THEN coalesce(m.fingerprint, '') ELSE '' END AS fingerprint`
 
 // saturatingSum is SQL for a sum of amounts that ends at the largest one, as [siding.Money.Add] does, where SQLite's own

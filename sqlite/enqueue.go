@@ -205,7 +205,7 @@ func (t *tx) from(notBefore time.Time) int64 {
 	if notBefore.IsZero() {
 		return t.now
 	}
-	return max(t.now, roundUp(notBefore).UnixMicro())
+	return max(t.now, min(roundUp(notBefore).UnixMicro(), siding.Never.UnixMicro()-1))
 }
 
 // enqueueKnown compares a message with the one that has its ID.

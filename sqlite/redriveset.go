@@ -42,12 +42,15 @@ func (t *tx) redriveSet(numbers string, n int64, campaign siding.CampaignID) err
 	// As [siding.Redrive] has it.
 	changed, err := t.exec(`UPDATE OR FAIL messages NOT INDEXED SET state = 'ready', turn = iif(reason = 'crash', 2, 0), suspect = reason = 'crash',
 		available_at = ?, attempt = 0, gray = 0, waits = 0, interruptions = 0, solo_crashes = 0, alone = 0, held_at = NULL,
-		redrives = redrives + 1, reset_after = deliveries, dead_at = NULL, reason = NULL, cause = NULL, fingerprint = NULL
-		WHERE id IN (SELECT value FROM json_each(?)) AND state = 'dead'`, t.now, numbers)
+		redrives = redrives + 1, reset_after = deliveries, dead_at = NULL, reason = NULL, cause = NULL, fingerprint = NULL,
+		waits_for = NULL WHERE id IN (SELECT value FROM json_each(?)) AND state = 'dead'`, t.now, numbers)
 	if err == nil && changed != n {
 		err = errNotAll(n, changed)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return t.tellOriginsOf(numbers)
 }
 
 // moveSet counts the change of standing of dead messages that are about to be redriven.

@@ -56,12 +56,14 @@ func (t *tx) settle(s siding.Settlement) (siding.Settled, error) {
 	if err != nil {
 		return siding.Settled{}, err
 	}
-	s.Failure = o.failure
+	if s.Failure, err = t.forward(&m, o.failure); err != nil {
+		return siding.Settled{}, err
+	}
 	d, err := t.finish(&m, s)
 	if err == nil {
 		err = t.apply(o.effects, s.Policy, s.Rand)
 	}
-	return siding.Settled{Decision: d, Failure: o.failure}, err
+	return siding.Settled{Decision: d, Failure: s.Failure}, err
 }
 
 // heldBy tells whether the token is that of the message's current lease.
@@ -79,7 +81,7 @@ func (t *tx) done(s siding.Settlement) (siding.Settled, bool, error) {
 		m.queue, m.hasInput, m.Deliveries, m.leaseStarted, m.worker = r.int(0), !r.null(1), r.counter(2), r.time(3), r.str(4)
 	}, `SELECT queue, input, deliveries, lease_started, worker FROM messages WHERE id = ? AND state = 'leased' AND lease_nonce = ?
 		AND lease_nonce <> 0 AND pending = 0 AND turn = 0 AND gray = 0 AND waits = 0 AND interruptions = 0 AND redrives = 0
-		AND held_at IS NULL`, m.id, m.nonce)
+		AND held_at IS NULL AND copy = 0`, m.id, m.nonce)
 	if err != nil || !found {
 		return siding.Settled{}, false, err
 	}
@@ -113,6 +115,9 @@ func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
 	if e != nil {
 		e.Outcome = d.Outcome
 	}
+	if d.WaitsFor != "" && m.pending { // the body that takes its place was not forwarded
+		d.WaitsFor, d.AvailableAt = "", now
+	}
 	d.AvailableAt = roundUp(d.AvailableAt)
 	m.route(d, now)
 	if d.State == siding.StateDone {
@@ -124,8 +129,8 @@ func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
 			return d, err
 		}
 	}
-	err := t.place(m, siding.StateLeased, `lease_nonce = 0, cause = ?, fingerprint = ?, digest = ?`,
-		text(m.cause), text(m.fingerprint), text(m.Digest))
+	err := t.place(m, siding.StateLeased, `lease_nonce = 0, cause = ?, fingerprint = ?, digest = ?, waits_for = ?`,
+		text(m.cause), text(m.fingerprint), text(m.Digest), text(m.WaitsFor))
 	if err != nil {
 		return d, err
 	}
@@ -141,7 +146,7 @@ func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
 	if m.pending {
 		return d, t.takePending(m)
 	}
-	return d, nil
+	return d, t.tellOrigins(m, s.Then, s.Result)
 }
 
 // route takes over a decision.
@@ -149,7 +154,7 @@ func (m *stored) route(d siding.Decision, now time.Time) {
 	m.State, m.AvailableAt = d.State, roundUp(d.AvailableAt)
 	m.Attempt, m.Gray, m.Waits, m.Interruptions = d.Attempt, d.Gray, d.Waits, d.Interruptions
 	m.Suspect, m.SoloCrashes, m.Alone = d.Suspect, d.SoloCrashes, d.Alone
-	m.DeadAt, m.Reason = time.Time{}, ""
+	m.DeadAt, m.Reason, m.WaitsFor = time.Time{}, "", d.WaitsFor
 	if d.State == siding.StateDead {
 		m.DeadAt, m.Reason = now, d.Reason
 	}

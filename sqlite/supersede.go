@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -28,7 +27,7 @@ func (t *tx) supersede(m *stored, c content) error {
 		return err
 	}
 	m.forget()
-	m.State, m.Digest = siding.StateReady, ""
+	m.State, m.Digest, m.Returned = siding.StateReady, "", 0
 	m.DeadAt, m.Reason = time.Time{}, ""
 	var deadAt, reason any
 	if c.failure != nil {
@@ -38,14 +37,24 @@ func (t *tx) supersede(m *stored, c content) error {
 	if err := t.setError(m.id, c.failure); err != nil {
 		return err
 	}
-	err = t.guarded(`UPDATE messages SET state = ?, priority = ?, available_at = ?, expires_at = ?, `+forgotten+`, pending = 0,
+	err = t.guarded(`UPDATE messages SET state = ?, priority = ?, available_at = ?, expires_at = ?, `+forgotten+`, returned = 0, pending = 0,
 		dead_at = ?, reason = ?, cause = ?, fingerprint = ?, digest = NULL, fairness_key = ? WHERE id = ? AND state <> 'leased'`,
 		string(m.State), int64(c.priority), t.from(c.notBefore), micros(c.expiresAt), deadAt, reason, text(m.cause),
 		text(m.fingerprint), text(c.fairnessKey), m.id)
+	if err == nil {
+		err = t.move(m.id, m.queue, m.hasInput, was, m.standing())
+	}
+	if err == nil {
+		err = t.partWays(m, c.hash)
+	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(t.move(m.id, m.queue, m.hasInput, was, m.standing()), t.ended(m))
+	m.pending = false
+	if err := t.ended(m); err != nil {
+		return err
+	}
+	return t.tellOrigins(m, nil, nil)
 }
 
 // revise keeps what a message is about to lose: its answer, and where body is set its body too.

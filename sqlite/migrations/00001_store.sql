@@ -36,7 +36,8 @@ CREATE TABLE messages (
   event_id      TEXT    NOT NULL,
   state         TEXT    NOT NULL,            -- ready, leased, done, dead, discarded
   turn          INTEGER NOT NULL DEFAULT 0,  -- among whom it waits when ready: 0 untried messages, 1 those with attempt > 0,
-                                             -- 2 + solo_crashes those to be leased alone (suspect or alone)
+                                             -- 2 + solo_crashes those to be leased alone (suspect or alone), -1 those that
+                                             -- wait for the result of another queue
   priority      INTEGER NOT NULL DEFAULT 0,
   available_at  INTEGER NOT NULL,            -- when ready: not before
   expires_at    INTEGER,                     -- NULL: never
@@ -65,7 +66,11 @@ CREATE TABLE messages (
   digest        TEXT,                        -- when done: the recipe digest under which it was answered
   input         INTEGER,                     -- the input generation that enqueued it last; NULL: none ever did
   ordinal       INTEGER,                     -- its place there, or in the file that its producer named; NULL: nobody said
-  fairness_key  TEXT
+  fairness_key  TEXT,
+  waits_for     TEXT,                        -- the queue to which it was forwarded, and whose result it waits for; a dead one
+                                             -- has it while its copy there is dead
+  returned      INTEGER NOT NULL DEFAULT 0,  -- how often the result of another queue has come into its body
+  copy          INTEGER NOT NULL DEFAULT 0   -- 1: a message of another queue was forwarded as this one, see copies
 ) STRICT;
 CREATE UNIQUE INDEX messages_event ON messages (queue, event_id);
 CREATE INDEX messages_ready ON messages (queue, turn, priority DESC, available_at, id) WHERE state = 'ready';
@@ -141,12 +146,21 @@ CREATE TABLE deliveries (
   PRIMARY KEY (message, number)
 ) STRICT, WITHOUT ROWID;
 
+-- Which messages were forwarded as which: one with the same event ID in another queue, and where that was forwarded
+-- again, that one's copy too. What the calls for a copy cost is counted in the inputs of its origins as well.
+CREATE TABLE copies (
+  copy   INTEGER NOT NULL,
+  origin INTEGER NOT NULL,
+  PRIMARY KEY (copy, origin)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX copies_origin ON copies (origin);
+
 -- Earlier bodies and answers, and changes by hand.
 CREATE TABLE revisions (
   id      INTEGER PRIMARY KEY,
   message INTEGER NOT NULL,
   at      INTEGER NOT NULL,
-  kind    TEXT    NOT NULL,                  -- superseded, reasked, readopted, redriven, discarded
+  kind    TEXT    NOT NULL,                  -- superseded, reasked, readopted, redriven, discarded, returned
   note    TEXT    NOT NULL DEFAULT '',
   codec   TEXT    NOT NULL DEFAULT '',
   key_id  TEXT    NOT NULL DEFAULT '',
@@ -233,8 +247,8 @@ CREATE TABLE spend_totals (
 ) STRICT, WITHOUT ROWID;
 
 -- How many messages of a queue (input 0), and members of an input, are in each state. Kept exactly by every write, so
--- that counting costs nothing; Check counts them again. detail is the digest of done messages and the cause of dead
--- ones, else ''; fingerprint is that of dead ones.
+-- that counting costs nothing; Check counts them again. detail is the digest of done messages, the cause of dead ones and
+-- the queue that ready ones wait for, else ''; fingerprint is that of dead ones.
 CREATE TABLE tallies (
   queue       INTEGER NOT NULL,
   input       INTEGER NOT NULL,

@@ -71,6 +71,14 @@ CREATE TABLE campaigns (
   campaign TEXT    NOT NULL                  -- a JSON object: the plan, and the counts of members by status
 ) STRICT;
 
+CREATE TABLE copies (
+  copy   INTEGER NOT NULL,
+  origin INTEGER NOT NULL,
+  PRIMARY KEY (copy, origin)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX copies_origin ON copies (origin);
+
 CREATE TABLE deliveries (
   message      INTEGER NOT NULL,
   number       INTEGER NOT NULL,             -- from 1
@@ -147,7 +155,8 @@ CREATE TABLE messages (
   event_id      TEXT    NOT NULL,
   state         TEXT    NOT NULL,            -- ready, leased, done, dead, discarded
   turn          INTEGER NOT NULL DEFAULT 0,  -- among whom it waits when ready: 0 untried messages, 1 those with attempt > 0,
-                                             -- 2 + solo_crashes those to be leased alone (suspect or alone)
+                                             -- 2 + solo_crashes those to be leased alone (suspect or alone), -1 those that
+                                             -- wait for the result of another queue
   priority      INTEGER NOT NULL DEFAULT 0,
   available_at  INTEGER NOT NULL,            -- when ready: not before
   expires_at    INTEGER,                     -- NULL: never
@@ -176,7 +185,11 @@ CREATE TABLE messages (
   digest        TEXT,                        -- when done: the recipe digest under which it was answered
   input         INTEGER,                     -- the input generation that enqueued it last; NULL: none ever did
   ordinal       INTEGER,                     -- its place there, or in the file that its producer named; NULL: nobody said
-  fairness_key  TEXT
+  fairness_key  TEXT,
+  waits_for     TEXT,                        -- the queue to which it was forwarded, and whose result it waits for; a dead one
+                                             -- has it while its copy there is dead
+  returned      INTEGER NOT NULL DEFAULT 0,  -- how often the result of another queue has come into its body
+  copy          INTEGER NOT NULL DEFAULT 0   -- 1: a message of another queue was forwarded as this one, see copies
 ) STRICT;
 
 CREATE INDEX messages_dead ON messages (dead_at, id) WHERE state = 'dead';
@@ -256,7 +269,7 @@ CREATE TABLE revisions (
   id      INTEGER PRIMARY KEY,
   message INTEGER NOT NULL,
   at      INTEGER NOT NULL,
-  kind    TEXT    NOT NULL,                  -- superseded, reasked, readopted, redriven, discarded
+  kind    TEXT    NOT NULL,                  -- superseded, reasked, readopted, redriven, discarded, returned
   note    TEXT    NOT NULL DEFAULT '',
   codec   TEXT    NOT NULL DEFAULT '',
   key_id  TEXT    NOT NULL DEFAULT '',
