@@ -5,6 +5,7 @@ func groups() []group {
 		{name: "enqueue", cases: enqueueCases()},
 		{name: "lease", cases: leaseCases()},
 		{name: "settle", cases: settleCases()},
+		{name: "forward", cases: forwardCases(), apart: true},
 		{name: "gate", cases: gateCases()},
 		{name: "streak", cases: streakCases()},
 		{name: "hold", cases: holdCases(), apart: true},

@@ -37,6 +37,7 @@ func CheckInvariants(ctx context.Context, store siding.Store, queue string, p si
 		}
 		c.record(r)
 		c.count(r)
+		c.waits(ctx, store, r)
 	}
 	c.stats(ctx, store, queue)
 	c.gates(ctx, store)
@@ -160,7 +161,7 @@ func resetAt(r *siding.Record) time.Time {
 	var at time.Time
 	for _, v := range r.Revisions {
 		switch v.Kind {
-		case siding.RevisionRedriven, siding.RevisionSuperseded, siding.RevisionReasked:
+		case siding.RevisionRedriven, siding.RevisionSuperseded, siding.RevisionReasked, siding.RevisionReturned:
 			at = v.At
 		}
 	}
@@ -243,6 +244,9 @@ func (c *checker) count(r *siding.Record) {
 		q.Ready++
 		if r.Attempt > 0 {
 			q.Retrying++
+		}
+		if r.WaitsFor != "" {
+			countWaiting(q, r.WaitsFor)
 		}
 	case siding.StateLeased:
 		q.Leased++
