@@ -89,7 +89,7 @@ func (x *tx) link(origin, number int64) {
 	origins := append([]int64{origin}, x.originsOf[origin]...)
 	for _, c := range append([]int64{number}, x.copies[number]...) {
 		for _, o := range origins {
-			if !slices.Contains(x.copies[o], c) {
+			if o != c && !slices.Contains(x.copies[o], c) {
 				set(x, x.copies, o, append(slices.Clip(x.copies[o]), c))
 				set(x, x.originsOf, c, append(slices.Clip(x.originsOf[c]), o))
 			}

@@ -151,7 +151,8 @@ func (t *tx) link(m, c *stored) error {
 		pairs = append(pairs, pair{r.int(0), r.int(1)})
 		return r.err
 	}, `SELECT c.copy, o.origin FROM (SELECT ?1 AS copy UNION SELECT copy FROM copies WHERE origin = ?1) c,
-		(SELECT ?2 AS origin UNION SELECT origin FROM copies WHERE copy = ?2) o`, c.id, m.id)
+		(SELECT ?2 AS origin UNION SELECT origin FROM copies WHERE copy = ?2) o
+		WHERE c.copy <> o.origin`, c.id, m.id)
 	for _, p := range pairs {
 		if err != nil {
 			return err

@@ -27,5 +27,6 @@ func groups() []group {
 		{name: "race of campaigns", cases: campaignRaceCases()},
 		{name: "race of suspects", cases: aloneRaceCases(), apart: true},
 		{name: "fault", cases: faultCases()},
+		{name: "fault and race of forwarding", cases: forwardRaceCases(), apart: true},
 	}
 }
