@@ -13,28 +13,28 @@ func isControl(r rune) bool {
 // stripControl takes out control characters but tab, newline and carriage return: as they are, and, in JSON, as escapes.
 func stripControl(d Draft) ([]byte, error) {
 	escapes := isJSON(d.ContentType)
-	var edits []edit
+	w := rewriter{b: d.Body}
 	for i := 0; i < len(d.Body); {
 		n := 1
 		switch c := d.Body[i]; {
 		case c == '\\' && escapes:
 			var control bool
 			if n, control = controlEscape(d.Body[i:]); control {
-				edits = append(edits, edit{i, i + n, ""})
+				w.replace(i, i+n, "")
 			}
 		case c < utf8.RuneSelf:
 			if isControl(rune(c)) {
-				edits = append(edits, edit{i, i + 1, ""})
+				w.replace(i, i+1, "")
 			}
 		default:
 			var r rune
 			if r, n = utf8.DecodeRune(d.Body[i:]); isControl(r) {
-				edits = append(edits, edit{i, i + n, ""})
+				w.replace(i, i+n, "")
 			}
 		}
 		i += n
 	}
-	return spliceAny(d.Body, edits), nil
+	return w.result(), nil
 }
 
 // controlEscape reads the escape with which b begins, and tells whether it stands for a control character.
@@ -53,7 +53,7 @@ func controlEscape(b []byte) (n int, control bool) {
 // become the character that they stand for.
 func fixSurrogates(d Draft) ([]byte, error) {
 	escapes := isJSON(d.ContentType)
-	var edits []edit
+	w := rewriter{b: d.Body}
 	for i := 0; i < len(d.Body); {
 		b := d.Body[i:]
 		n := 1
@@ -64,7 +64,7 @@ func fixSurrogates(d Draft) ([]byte, error) {
 				if pairedEscape(b) {
 					n = 12
 				} else {
-					edits = append(edits, edit{i, i + n, `\ufffd`})
+					w.replace(i, i+n, `\ufffd`)
 				}
 			}
 		case rawSurrogate(b) >= 0:
@@ -73,11 +73,11 @@ func fixSurrogates(d Draft) ([]byte, error) {
 			if both := utf16.DecodeRune(rawSurrogate(b), rawSurrogate(b[3:])); both != utf8.RuneError {
 				n, with = 6, string(both)
 			}
-			edits = append(edits, edit{i, i + n, with})
+			w.replace(i, i+n, with)
 		}
 		i += n
 	}
-	return spliceAny(d.Body, edits), nil
+	return w.result(), nil
 }
 
 // pairedEscape tells whether b begins with the escapes of both halves of a surrogate pair.
@@ -91,12 +91,4 @@ func rawSurrogate(b []byte) rune {
 		return -1
 	}
 	return 0xd000 | rune(b[1]&0x3f)<<6 | rune(b[2]&0x3f)
-}
-
-// spliceAny is splice, and gives the body itself where nothing changes.
-func spliceAny(body []byte, edits []edit) []byte {
-	if len(edits) == 0 {
-		return body
-	}
-	return splice(body, edits...)
 }

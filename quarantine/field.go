@@ -161,24 +161,3 @@ func (f *finder) ended(depth, to int) {
 		f.inValue = false
 	}
 }
-
-// edit replaces bytes of a body.
-type edit struct {
-	from, to int
-	with     string
-}
-
-// splice makes a body in which edits, in their order, are done; everything else keeps its bytes.
-func splice(body []byte, edits ...edit) []byte {
-	size := len(body)
-	for _, e := range edits {
-		size += len(e.with) - (e.to - e.from)
-	}
-	out := make([]byte, 0, size)
-	at := 0
-	for _, e := range edits {
-		out = append(append(out, body[at:e.from]...), e.with...)
-		at = e.to
-	}
-	return append(out, body[at:]...)
-}

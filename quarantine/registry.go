@@ -23,6 +23,7 @@ func builtinRepairs() map[string]parser {
 		nameReplaceUTF8:   plainRepair(nameReplaceUTF8, replaceInvalidUTF8),
 		nameStripControl:  plainRepair(nameStripControl, stripControl),
 		nameFixSurrogates: plainRepair(nameFixSurrogates, fixSurrogates),
+		nameFixJSON:       plainRepair(nameFixJSON, fixJSON),
 		nameTruncate:      newTruncate,
 		nameDrop:          newDrop,
 		nameSet:           newSet,
