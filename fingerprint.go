@@ -4,119 +4,68 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // FingerprintVersion changes when [Fingerprint] groups differently, so that old dead letters can be grouped anew.
-const FingerprintVersion = "1"
+const FingerprintVersion = "2"
 
-// fingerprintText bounds how much of a text is looked at, in bytes: what tells faults apart comes early.
-const fingerprintText = 4 << 10
-
-// Fingerprint gives the group key of a failure: its version, and a hash of the cause and of the text without the values
-// in it (numbers, identifiers, quoted strings, paths, addresses). It takes time linear in the text.
+// Fingerprint gives the group key of a failure: its version, and a hash of the cause and of [NormalizeError]. It depends on
+// nothing else, takes time linear in the text, and never fails.
 func Fingerprint(cause Cause, text string) string {
 	sum := sha256.Sum256([]byte(string(cause) + "\x00" + NormalizeError(text)))
 	return FingerprintVersion + "-" + hex.EncodeToString(sum[:6])
 }
 
-// NormalizeError gives the text of a failure without the values in it: words with a digit become #, quoted strings "…",
-// paths and addresses /…, and runs of space one space.
+// normalWords bounds how many words tell one fault from another: what does comes early, and the same fault is told at any
+// length.
+const normalWords = 64
+
+// NormalizeError gives what is left of the text of a failure without the values in it: its words in lower case, with # in
+// the place of one value or of several in a row.
+//
+// Values are numbers with their units, identifiers, hashes, quoted strings, paths, addresses, hosts, times, JSON, and what
+// follows an equals sign. Words are all else, and among it what tells faults apart: names of fields and JSON Pointers
+// (without the places in lists), statuses and codes of errors, and names of exceptions. Punctuation does not count, nor do
+// the frames of a stack, but for the innermost function. The text is taken as [Scrub] leaves it within [MaxErrorText].
 func NormalizeError(text string) string {
-	text = Scrub(text, fingerprintText)
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case c == '"' || c == '\'' || c == '`':
-			if n := quoted(text[i:]); n > 0 {
-				b.WriteString(`"…"`)
-				i += n
-				continue
-			}
-			b.WriteByte(c)
-			i++
-		case c == ' ' || c == '\t' || c == '\n':
-			for i < len(text) && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n') {
-				i++
-			}
-			b.WriteByte(' ')
-		default:
-			n := wordLen(text[i:])
-			b.WriteString(normalWord(text[i : i+n]))
-			i += n
+	head, tail := withoutMiddle(Scrub(text, MaxErrorText))
+	head, in := withoutFrames(head)
+	n := normalizer{cut: tail != "" || endsCut(head)}
+	n.text(head, 0)
+	if tail != "" {
+		var last string
+		if tail, last = withoutFrames(tail); in == "" {
+			in = last
 		}
+		n.cut = endsCut(tail)
+		n.between()
+		n.text(tail, 0)
 	}
-	return strings.TrimSpace(b.String())
+	n.between()
+	n.parts(in, rest{}, false)
+	return strings.Join(n.words, " ")
 }
 
-// quoted gives the length of the quoted string that s begins with, or 0: an apostrophe within a word is none.
-func quoted(s string) int {
-	const longest = 1024
-	for i := 1; i < len(s) && i < longest; i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case s[0]:
-			if s[0] == '\'' && i+1 < len(s) && isWord(s[i+1]) {
-				return 0
-			}
-			return i + 1
-		case '\n':
-			return 0
-		}
+// withoutMiddle takes a text apart that was cut in its middle: what came before, and after it the lines that are whole.
+func withoutMiddle(text string) (head, tail string) {
+	const end = " bytes left out …\n"
+	at := strings.Index(text, "\n… ")
+	if at < 0 {
+		return text, ""
 	}
-	return 0
+	number, after, found := strings.Cut(text[at+len("\n… "):], end)
+	if !found || strings.Trim(number, "0123456789") != "" {
+		return text, ""
+	}
+	for found { // what a program has cut may be cut once more
+		_, tail, _ = strings.Cut(after, "\n")
+		_, after, found = strings.Cut(tail, end)
+	}
+	return text[:at], tail + "\n"
 }
 
-// wordLen gives the length of the run up to the next space or quote, at least 1.
-func wordLen(s string) int {
-	for i := 1; i < len(s); i++ {
-		switch s[i] {
-		case ' ', '\t', '\n', '"', '`':
-			return i
-		case '\'':
-			if !isWord(s[i-1]) {
-				return i
-			}
-		}
-	}
-	return len(s)
-}
-
-func isWord(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
-}
-
-func normalWord(w string) string {
-	if strings.Contains(w, "://") || strings.Count(w, "/") > 1 || strings.HasPrefix(w, "/") && len(w) > 1 {
-		return "/…"
-	}
-	if strings.IndexFunc(w, unicode.IsDigit) < 0 {
-		return w
-	}
-	// The part of a word that holds a digit goes; what stands around it (brackets, a field's name, a sign) stays.
-	var b strings.Builder
-	for len(w) > 0 {
-		n := 0
-		digit := false
-		for _, r := range w {
-			if !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' {
-				break
-			}
-			digit = digit || unicode.IsDigit(r)
-			n += len(string(r))
-		}
-		switch {
-		case n == 0:
-			_, n = utf8.DecodeRuneInString(w)
-			b.WriteString(w[:n])
-		case digit:
-			b.WriteByte('#')
-		default:
-			b.WriteString(w[:n])
-		}
-		w = w[n:]
-	}
-	return b.String()
+// endsCut tells whether a text goes on somewhere else.
+func endsCut(text string) bool {
+	text = strings.TrimRight(text, " \t\n\"'`)]}")
+	return strings.HasSuffix(text, "…") || strings.HasSuffix(text, "...")
 }

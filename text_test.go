@@ -55,39 +55,6 @@ func TestEventIDs(t *testing.T) {
 	}
 }
 
-func TestFailuresOfOneFaultShareAFingerprint(t *testing.T) {
-	t.Parallel()
-	same := [][]string{
-		{"prompt is too long: 208310 tokens > 200000 maximum", "prompt is too long: 9 tokens > 100 maximum"},
-		{`field "title" is missing`, `field "body text" is missing`},
-		{"open /tmp/a/b.png: no such file", "open /home/x/y/z.png: no such file"},
-		{"dial tcp 10.0.0.1:443: refused", "dial tcp 127.0.0.1:80: refused"},
-		{"GET https://a.example/x?y=1 failed", "GET https://b.example/zz failed"},
-		{"messages.3.content.0: bad", "messages.12.content.7: bad"},
-	}
-	seen := map[string]string{}
-	for _, texts := range same {
-		f := siding.Fingerprint(siding.CauseInvalidRequest, texts[0])
-		require.Empty(t, seen[f], "different faults keep apart")
-		seen[f] = texts[0]
-		for _, text := range texts[1:] {
-			require.Equal(t, f, siding.Fingerprint(siding.CauseInvalidRequest, text), siding.NormalizeError(text))
-		}
-	}
-	require.NotEqual(t, siding.Fingerprint(siding.CauseTimeout, "x"), siding.Fingerprint(siding.CauseNetwork, "x"))
-	require.Equal(t, "don't panic", siding.NormalizeError("don't  panic"))
-}
-
-func TestAFingerprintNeverFails(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
-		f := siding.Fingerprint(siding.CauseUnknown, text)
-		require.Equal(t, f, siding.Fingerprint(siding.CauseUnknown, text))
-		require.True(t, utf8.ValidString(siding.NormalizeError(text)))
-	})
-}
-
 type panicking struct{}
 
 func (panicking) Error() string      { panic("cannot be shown") }

@@ -68,7 +68,7 @@ func (r rules) judge(a answer) ([]byte, *siding.Failure) {
 				return conformTo(r.json, b.Input)
 			}
 		}
-		return nil, mismatch(fmt.Errorf("the model wrote text instead of calling the tool: %s", cut(a.Text(), shown)))
+		return nil, mismatch(fmt.Errorf("the model wrote text instead of calling the tool: %q", cut(a.Text(), shown)))
 	}
 	if r.json != nil {
 		return conformTo(r.json, []byte(a.Text()))
@@ -127,7 +127,7 @@ func conformTo(s *Schema, source []byte) ([]byte, *siding.Failure) {
 	if s == nil {
 		v, err := parseOrdered(source)
 		if err != nil {
-			return nil, mismatch(fmt.Errorf("it is not JSON: %w: %s", err, cut(string(source), shown)))
+			return nil, mismatch(fmt.Errorf("it is not JSON: %w: %q", err, cut(string(source), shown)))
 		}
 		return appendJSON(nil, v), nil
 	}

@@ -131,7 +131,7 @@ func leafText(e *jsonschema.ValidationError) string {
 func (s *Schema) conform(text []byte) ([]byte, error) {
 	v, err := parseOrdered(text)
 	if err != nil {
-		return nil, fmt.Errorf("it is not JSON: %w: %s", err, cut(string(text), shown))
+		return nil, fmt.Errorf("it is not JSON: %w: %q", err, cut(string(text), shown))
 	}
 	// Each round mends what the one before has found; a mended value can only uncover faults behind it.
 	for range 8 {

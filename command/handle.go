@@ -41,7 +41,7 @@ func (h *Handler) mismatch(body []byte) *siding.Failure {
 		return resultFault("the program wrote no result")
 	}
 	if err := h.output.fits(body); err != nil {
-		return resultFault("the result does not fit the schema: %s: %s", h.hide.Replace(err.Error()), h.hide.Replace(cut(string(body), 120)))
+		return resultFault("the result does not fit the schema: %s (it is %q)", h.hide.Replace(err.Error()), h.hide.Replace(cut(string(body), 120)))
 	}
 	return nil
 }
