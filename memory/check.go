@@ -69,7 +69,7 @@ func (x *tx) check(m *message) []siding.Violation {
 	rule(len(m.history) <= 2*siding.HistoryEnds && len(m.history)+m.forgotten == ended, "history",
 		"its history does not have each delivery once")
 
-	rule((m.SoloCrashes == 0 || m.Suspect) && m.SoloCrashes >= 0 && (m.SoloCrashes < siding.MaxSoloCrashes || dead) &&
+	rule((m.SoloCrashes == 0 || m.Suspect) && m.SoloCrashes >= 0 && (m.SoloCrashes < siding.MaxSoloCrashes || dead || m.State == siding.StateDiscarded) &&
 		(m.Reason != siding.ReasonCrash || m.SoloCrashes >= siding.MaxSoloCrashes) && (!done || !m.Suspect && !m.Alone) && (!dead || !m.Alone),
 		"suspect-impossible", "what it says of the processes that died around it, or of its last trial, cannot be")
 	if e := m.LastError; e != nil && e.Outcome == siding.OutcomeHeld {
