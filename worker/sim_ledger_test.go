@@ -14,11 +14,11 @@ import (
 type ledger struct {
 	h    *history
 	seen map[string]siding.Message // as the last write left them
-	dead map[string]int            // how often a process died around each
+	solo map[string]int            // how often a process died around each while it was leased alone
 }
 
 func newLedger(h *history) ledger {
-	return ledger{h: h, seen: map[string]siding.Message{}}
+	return ledger{h: h, seen: map[string]siding.Message{}, solo: map[string]int{}}
 }
 
 // look compares every message with what it was before the write.
@@ -39,6 +39,22 @@ func (l *ledger) look(p *simProc, op string) {
 			}
 		}
 		l.seen[m.ID] = m.Message
+	}
+}
+
+// dies notes around which message a process dies.
+func (l *ledger) dies(p *simProc) {
+	var mine []string
+	for id, m := range l.seen {
+		if m.State != siding.StateLeased {
+			continue
+		}
+		if r, err := l.h.db.Get(context.Background(), simQueue, id); err == nil && r.Worker == p.name {
+			mine = append(mine, id)
+		}
+	}
+	if len(mine) == 1 {
+		l.solo[mine[0]]++
 	}
 }
 
@@ -75,8 +91,9 @@ func (l *ledger) forbids(was, is siding.Message, op string) string {
 			return "a redrive did not reset it (rule 3)"
 		}
 		return ""
-	case op == "Resume", op == "Settle" && was.State != siding.StateLeased:
-		// A hold takes members of a streak back, or convicts them: the attempt goes by what is relabelled.
+	case op == "Resume", (op == "Settle" || op == "Lease") && is.Deliveries == was.Deliveries && was.State != siding.StateLeased:
+		// A hold takes members of a streak back, or convicts them (a lease does when nobody is left to probe with): the
+		// attempt goes by what is relabelled.
 		return l.forbidsRelabelling(was, is, up)
 	case up < 0 || up > 1:
 		return "its attempt does not count by one (rule 1)"
@@ -152,6 +169,9 @@ func (l *ledger) unjust(m siding.Message) string {
 		may := []siding.Reason{siding.ReasonAttemptsExhausted, siding.ReasonInterruptionsExhausted, siding.ReasonUnknownCall, siding.ReasonWaitsExhausted}
 		if kind(m.ID) == natureLong {
 			may = append(may, siding.ReasonGrayExhausted)
+		}
+		if l.solo[m.ID] >= siding.MaxSoloCrashes {
+			may = append(may, siding.ReasonCrash) // nobody can know that it was not at fault
 		}
 		if dead && !slices.Contains(may, m.Reason) {
 			return "it is innocent"

@@ -140,6 +140,7 @@ func (h *history) loop() {
 			return
 		}
 		synctest.Wait() // contexts that have ended by now have told so
+		h.hear()
 		if w := h.nextCancelled(); w != nil {
 			w.resume(wokeCancelled)
 			continue
@@ -181,15 +182,25 @@ func (h *history) left() string {
 	return strings.Join(text, "; ")
 }
 
-// A waiter is a handler at rest, until its time has come, its context ends, or its process dies.
+// A waiter is a handler. It runs when the loop lets it, and rests in between until its time has come, its context ends
+// or its process dies. One that waits for something of its own meanwhile (another handler, a timer) has strayed: it is
+// heard of again when it next wants to rest.
 type waiter struct {
-	h     *history
-	order int64
-	proc  *simProc
-	woken chan wake
-	ended chan struct{} // the loop's: the handler waits again, or has returned
-	asks  *event
-	inUse bool
+	h      *history
+	order  int64
+	woken  chan wake
+	asks   chan rest // to the loop
+	wakes  *event    // planned
+	rests  bool
+	strays bool
+	result func() // what the handler came to, for the loop
+}
+
+// A rest is what a handler asks of the loop.
+type rest struct {
+	ctx   context.Context //nolint:containedctx // whose end wakes it; nil: nothing does
+	until func() time.Duration
+	over  bool // it has returned, and will not go on
 }
 
 type wake int
@@ -199,39 +210,59 @@ const (
 	wokeCancelled
 )
 
-// resume lets the handler go on, and waits until it rests again or has ended.
+// resume lets a handler that rests go on, until it rests again, has returned, or waits for something else.
 func (w *waiter) resume(why wake) {
-	if !w.inUse {
+	if !w.rests {
 		return
 	}
-	w.inUse = false
-	if w.asks != nil {
-		w.asks.do = nil
-		w.asks = nil
+	w.rests = false
+	if w.wakes != nil {
+		w.wakes.do = nil
+		w.wakes = nil
 	}
 	w.woken <- why
-	<-w.ended
+	w.listen()
 }
 
-// pause is called by the handler: it rests for d, or for less when its context ends.
-func (w *waiter) pause(ctx context.Context, d time.Duration) error {
-	w.inUse = true
-	if d < simLongest {
-		w.asks = w.h.after(d, func() { w.resume(wokeTime) })
+// listen hears what the handler asks for, if it asks by now.
+func (w *waiter) listen() {
+	synctest.Wait()
+	select {
+	case r := <-w.asks:
+		w.strays = false
+		w.rest(r)
+	default:
+		w.strays = true
 	}
+}
+
+func (w *waiter) rest(r rest) {
+	if r.over {
+		delete(w.h.waiters, w)
+		if w.result != nil {
+			w.result()
+		}
+		return
+	}
+	w.rests = true
+	if d := r.until(); d < simLongest {
+		w.wakes = w.h.after(d, func() { w.resume(wokeTime) })
+	}
+}
+
+// pause is called by the handler: it rests for a time that the loop finds out, or for less when its context ends.
+func (w *waiter) pause(ctx context.Context, d func() time.Duration) error {
 	stop := func() bool { return true }
 	if ctx != nil {
 		stop = context.AfterFunc(ctx, func() {
 			w.h.mu.Lock()
 			w.h.cancelled = append(w.h.cancelled, w)
 			w.h.mu.Unlock()
-			select {
-			case w.h.poke <- struct{}{}:
-			default:
-			}
+			w.h.wakeLoop()
 		})
 	}
-	w.ended <- struct{}{}
+	w.h.wakeLoop()
+	w.asks <- rest{ctx: ctx, until: d}
 	why := <-w.woken
 	stop()
 	if why == wokeCancelled && ctx != nil {
@@ -240,15 +271,38 @@ func (w *waiter) pause(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
+// wakeLoop makes the loop look, where it waits for time to pass.
+func (h *history) wakeLoop() {
+	select {
+	case h.poke <- struct{}{}:
+	default:
+	}
+}
+
+// hear listens to the handlers that had strayed, in order.
+func (h *history) hear() {
+	for _, w := range h.inOrder() {
+		if w.strays {
+			w.listen()
+		}
+	}
+}
+
+func (h *history) inOrder() []*waiter {
+	return slices.SortedFunc(maps.Keys(h.waiters), func(a, b *waiter) int { return cmp.Compare(a.order, b.order) })
+}
+
 // release ends the handlers that are left, so that nothing outlives the history.
 func (h *history) release() {
 	for _, p := range h.procs {
 		p.dead, p.killed = true, true
 	}
 	for len(h.waiters) > 0 {
-		all := slices.SortedFunc(maps.Keys(h.waiters), func(a, b *waiter) int { return cmp.Compare(a.order, b.order) })
-		for _, w := range all {
+		for _, w := range h.inOrder() {
 			w.resume(wokeCancelled)
+		}
+		if h.hear(); slices.ContainsFunc(h.inOrder(), func(w *waiter) bool { return w.strays }) {
+			time.Sleep(time.Second)
 		}
 	}
 	synctest.Wait()
@@ -261,7 +315,7 @@ func (h *history) nextCancelled() *waiter {
 	for len(h.cancelled) > 0 {
 		w := h.cancelled[0]
 		h.cancelled = h.cancelled[1:]
-		if w.inUse {
+		if w.rests {
 			return w
 		}
 	}

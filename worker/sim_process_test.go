@@ -65,7 +65,7 @@ func (h *history) startProcess(drain bool) {
 	h.world.gates = gates
 	cfg := Config{
 		Queue: simQueue, Handler: simHandler{p, handler}, Policy: h.world.policy, Concurrency: h.world.concurrency, Lease: h.world.lease,
-		Drain: drain, Poll: 5 * time.Second, Name: p.name, Digest: handler.Digest(), Gates: gates, Seed: h.rng.Uint64() | 1,
+		Drain: drain, Poll: 20 * time.Second, Name: p.name, Digest: handler.Digest(), Gates: gates, Seed: h.rng.Uint64() | 1,
 		Wait: func(hold siding.Hold) time.Duration {
 			if hold.SelfEnding() {
 				return 48 * time.Hour
@@ -173,23 +173,23 @@ func (p *simProc) ask(op string, call func() (news, error), failed func(error) n
 func (p *simProc) startCall(cmd cmdStart) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	p.h.seq++
-	w := &waiter{h: p.h, order: p.h.seq, proc: p, woken: make(chan wake), ended: make(chan struct{})}
+	w := &waiter{h: p.h, order: p.h.seq, woken: make(chan wake), asks: make(chan rest)}
 	p.calls[cmd.call] = &simCall{cancel, w}
 	p.h.waiters[w] = true
 	go func() {
 		defer func() {
-			delete(p.h.waiters, w)
-			w.ended <- struct{}{}
+			p.h.wakeLoop()
+			w.asks <- rest{over: true}
 		}()
 		p.worker.call(withWaiter(ctx, w), cmd.call, cmd.deliveries, func(n news) {
-			delete(p.calls, cmd.call)
-			cancel(nil)
-			if !p.dead {
-				p.h.after(0, func() { p.step(n) })
+			w.result = func() {
+				delete(p.calls, cmd.call)
+				cancel(nil)
+				p.step(n)
 			}
 		})
 	}()
-	<-w.ended
+	w.listen()
 }
 
 // brief gives the beginning of an error, without what differs from one process to the next: names made of the store's
@@ -226,10 +226,15 @@ func (p *simProc) kill(why string) {
 		return
 	}
 	p.h.log("%s is killed: %s", p.name, why)
+	p.h.ledger.dies(p)
 	p.store.Kill()
 	p.killed = true
 	p.end(nil)
-	p.h.after(p.h.dice(20*time.Second), func() { p.h.startProcess(p.h.calm) })
+	p.h.after(p.h.dice(20*time.Second), func() {
+		if !p.h.calm || len(p.h.living()) == 0 {
+			p.h.startProcess(p.h.calm)
+		}
+	})
 }
 
 func (p *simProc) end(err error) {
@@ -269,10 +274,10 @@ type simHandler struct {
 func (s simHandler) Handle(ctx context.Context, d *siding.Delivery) (siding.Result, error) {
 	w := waiterOf(ctx)
 	if kind(d.ID) == natureKiller {
-		_ = w.pause(ctx, s.p.h.dice(2*time.Second))
+		_ = w.pause(ctx, func() time.Duration { return s.p.h.dice(2 * time.Second) })
 		s.p.gone()
 		s.p.h.after(0, func() { s.p.kill("by " + d.ID) })
-		_ = w.pause(nil, simLongest)
+		_ = w.pause(nil, forGood)
 		runtime.Goexit()
 	}
 	if kind(d.ID) == naturePanic {
@@ -282,6 +287,8 @@ func (s simHandler) Handle(ctx context.Context, d *siding.Delivery) (siding.Resu
 	s.p.gone()
 	return r, err
 }
+
+func forGood() time.Duration { return simLongest }
 
 // gone ends the goroutine of a handler whose process has died.
 func (p *simProc) gone() {
@@ -298,14 +305,14 @@ type simJournal struct {
 
 func journaled[T any](j simJournal, ctx context.Context, op string, call func() (T, error)) (out T, err error) {
 	w := waiterOf(ctx)
-	_ = w.pause(nil, j.p.h.latency())
+	_ = w.pause(nil, j.p.h.latency)
 	j.p.gone()
 	err = j.p.h.write(j.p, op, func() (err error) {
 		out, err = call()
 		return err
 	})
 	j.p.gone()
-	_ = w.pause(nil, j.p.h.latency())
+	_ = w.pause(nil, j.p.h.latency)
 	j.p.gone()
 	return out, err
 }
@@ -330,7 +337,7 @@ type simTransport struct{ h *history }
 
 func (t simTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	w := waiterOf(req.Context())
-	if err := w.pause(req.Context(), t.h.dice(20*time.Millisecond)); err != nil {
+	if err := w.pause(req.Context(), func() time.Duration { return t.h.dice(20 * time.Millisecond) }); err != nil {
 		return nil, err
 	}
 	return t.h.service.Transport().RoundTrip(req)

@@ -97,7 +97,7 @@ func (h *history) begin() {
 	h.db = memory.Open(memory.Options{Simulated: true, Clock: func() time.Time { return time.Now().Add(h.skew) }, Hook: h.hook})
 	h.ledger = newLedger(h)
 	service, err := claudesim.New(h.profile(), claudesim.Options{Clock: time.Now, KeepCalls: 1000, Sleep: func(ctx context.Context, d time.Duration) error {
-		return waiterOf(ctx).pause(ctx, d)
+		return waiterOf(ctx).pause(ctx, func() time.Duration { return d })
 	}})
 	if err != nil {
 		h.breaks("making the service: %v", err)
@@ -222,7 +222,7 @@ func (h *history) meddle() {
 				p.end(nil)
 			}
 			h.db.Restart()
-			h.db = h.db.Another()
+			_ = h.write(nil, "open", func() error { h.db = h.db.Another(); return nil })
 			h.after(h.dice(time.Minute), func() { h.startProcess(h.calm) })
 		}
 	case 8:
@@ -281,6 +281,11 @@ func (h *history) resumeAll(asPoison bool) {
 	}
 }
 
+func (h *history) resumeEvery(d time.Duration) {
+	h.resumeAll(false)
+	h.after(d, func() { h.resumeEvery(d) })
+}
+
 // ended: a process has ended by itself. Somebody starts another, until everything is done.
 func (h *history) ended(p *simProc, err error) {
 	if p.drain && err == nil {
@@ -297,7 +302,11 @@ func (h *history) ended(p *simProc, err error) {
 			h.after(wait/2, func() { h.resumeAll(false) })
 		}
 	}
-	h.after(wait, func() { h.startProcess(h.calm) })
+	h.after(wait, func() {
+		if !h.calm || len(h.living()) == 0 {
+			h.startProcess(h.calm)
+		}
+	})
 }
 
 // settleDown ends all disturbances: from here on, everything has to come to its end.
@@ -316,6 +325,9 @@ func (h *history) settleDown() {
 	for _, p := range h.living() {
 		p.stop(false)
 	}
+	// Five different messages that fail with no success between them are an outage, also where they are all at fault
+	// themselves: an operator has to say so.
+	h.after(time.Hour, func() { h.resumeEvery(time.Hour) })
 	h.after(time.Minute, func() {
 		if len(h.living()) == 0 && !h.over {
 			h.startProcess(true)
