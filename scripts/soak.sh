@@ -3,3 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go test -tags soak -run Soak -count=1 -v -timeout 60m "${@:-./...}"
+go test -count=1 -timeout 0 ./worker -run 'TestSimulation$' -v -args -sim.histories "${HISTORIES:-1000000}"

@@ -20,3 +20,7 @@ need_postgres || echo "PostgreSQL's server is not here: the tests of the shared 
 mkdir -p .bin
 go build -o .bin/testreport ./internal/testreport
 go test -json "${race[@]}" -shuffle=on -timeout 20m "${@:-./...}" | tee .bin/test.json | .bin/testreport "-skips=${SKIPS:-}"
+if [ $# -eq 0 ]; then
+  # Simulated histories run one goroutine at a time: without the race detector there are twenty times as many.
+  go test -count=1 -timeout 10m ./worker -run 'TestSimulation$' -args -sim.histories "${HISTORIES:-2000}"
+fi

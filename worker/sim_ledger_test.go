@@ -1,9 +1,11 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"slices"
+	"time"
 
 	"github.com/siding-dev/siding"
 	"github.com/siding-dev/siding/storetest"
@@ -15,6 +17,7 @@ type ledger struct {
 	h    *history
 	seen map[string]siding.Message // as the last write left them
 	solo map[string]int            // how often a process died around each while it was leased alone
+	last time.Time                 // the latest that the store's clock has said
 }
 
 func newLedger(h *history) ledger {
@@ -26,7 +29,15 @@ func (l *ledger) look(p *simProc, op string) {
 	if l.h.over {
 		return
 	}
+	now, err := l.h.db.Now(context.Background())
+	if err != nil || !now.After(l.last) {
+		l.h.breaks("after %s the store's clock says %v, and said %v before (rule 5): %v", op, now, l.last, err)
+		return
+	}
+	l.last = now
+	n := 0
 	for m, err := range l.h.db.List(context.Background(), siding.Selection{}) {
+		n++
 		if err != nil {
 			l.h.breaks("after %s, a message cannot be read: %v", op, err)
 			return
@@ -39,6 +50,9 @@ func (l *ledger) look(p *simProc, op string) {
 			}
 		}
 		l.seen[m.ID] = m.Message
+	}
+	if n != len(l.seen) {
+		l.h.breaks("after %s there are %d messages, and there were %d (rule 15)", op, n, len(l.seen))
 	}
 }
 
@@ -152,8 +166,8 @@ func (h *history) finish() {
 
 // unjust says why a message must not have ended as it has; empty: it may have.
 func (l *ledger) unjust(m siding.Message) string {
-	if m.State == siding.StateDiscarded {
-		return ""
+	if m.State == siding.StateDiscarded || m.Reason == siding.ReasonInterruptionsExhausted {
+		return "" // anybody may have been interrupted too often
 	}
 	if m.State != siding.StateDone && m.State != siding.StateDead {
 		return "it never came to an end"
@@ -162,11 +176,17 @@ func (l *ledger) unjust(m siding.Message) string {
 	if m.LastError != nil {
 		cause = m.LastError.Cause
 	}
+	if m.State == siding.StateDone {
+		r, err := l.h.db.Get(context.Background(), simQueue, m.ID)
+		if err != nil || !bytes.HasPrefix(r.Result, []byte(`{"tag":"`)) {
+			return "it is done without what was asked for (rule 13)"
+		}
+	}
 	dead := m.State == siding.StateDead
 	switch kind(m.ID) {
 	case natureFine, natureFlaky, natureCut, natureStall, natureLong:
 		// Innocent: it may only have run out of what the faults of the service cost it.
-		may := []siding.Reason{siding.ReasonAttemptsExhausted, siding.ReasonInterruptionsExhausted, siding.ReasonUnknownCall, siding.ReasonWaitsExhausted}
+		may := []siding.Reason{siding.ReasonAttemptsExhausted, siding.ReasonUnknownCall, siding.ReasonWaitsExhausted}
 		if kind(m.ID) == natureLong {
 			may = append(may, siding.ReasonGrayExhausted)
 		}
@@ -201,7 +221,7 @@ func (l *ledger) unjust(m siding.Message) string {
 			return "its handler panics"
 		}
 	case natureKiller:
-		if !dead || m.Reason != siding.ReasonCrash && m.Reason != siding.ReasonInterruptionsExhausted {
+		if !dead || m.Reason != siding.ReasonCrash {
 			return "it kills"
 		}
 	}

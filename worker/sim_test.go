@@ -3,9 +3,7 @@ package worker
 import (
 	"flag"
 	"fmt"
-	"os"
 	"runtime/debug"
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -20,12 +18,12 @@ import (
 //
 // A history that breaks a rule prints its number; the same number gives the same history:
 //
-//	go test ./worker -run TestSimulation -sim.seed 1234
+//	go test ./worker -run TestSimulation -args -sim.seed 1234
 //
 // With -sim.shrink the number of things that happen is reduced to the smallest that still breaks the rule.
 var (
 	simSeed   = flag.Uint64("sim.seed", 0, "run this one history, and print it")
-	simCount  = flag.Int("sim.histories", 0, "how many histories to run; 0: 400, or 40 with -short")
+	simCount  = flag.Int("sim.histories", 0, "how many histories to run; 0: 400, or 20 under the race detector")
 	simFirst  = flag.Uint64("sim.first", 1, "number of the first history")
 	simShrink = flag.Bool("sim.shrink", false, "shrink the history of -sim.seed")
 )
@@ -37,14 +35,8 @@ func TestSimulation(t *testing.T) {
 	}
 	t.Parallel()
 	histories := *simCount
-	if n, err := strconv.Atoi(os.Getenv("SIDING_SIM_HISTORIES")); err == nil {
-		histories = n
-	}
 	if histories == 0 {
-		histories = 400
-		if testing.Short() {
-			histories = 40
-		}
+		histories = 400 / simShare
 	}
 	var next atomic.Uint64
 	next.Store(*simFirst)
@@ -59,7 +51,7 @@ func TestSimulation(t *testing.T) {
 				h.run(t)
 				sum.add(h.cover)
 				if h.broken != "" {
-					t.Errorf("history %d: %.1200s\n(go test ./worker -run TestSimulation -sim.seed %d)", seed, h.broken, seed)
+					t.Errorf("history %d: %.1200s\n(go test ./worker -run TestSimulation -args -sim.seed %d)", seed, h.broken, seed)
 				}
 			}
 			covers <- sum
@@ -77,7 +69,7 @@ func TestSimulation(t *testing.T) {
 // The same number gives the same history, to the byte of what it prints.
 func TestASimulatedHistoryRepeats(t *testing.T) {
 	t.Parallel()
-	for seed := uint64(1); seed <= 20; seed++ {
+	for seed := uint64(1); seed <= 20/simShare+1; seed++ {
 		a, b := newHistory(seed, simAll), newHistory(seed, simAll)
 		a.run(t)
 		b.run(t)
