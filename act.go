@@ -65,3 +65,29 @@ type AuditEntry struct {
 	Count  int64     // how many messages (or groups, gates, settings) were changed
 	Detail string    // what exactly: IDs of a few messages, a reason, a setting's values before and after; scrubbed
 }
+
+// auditIDs is how many IDs an entry names.
+const auditIDs = 5
+
+// Did takes in what a write of the act changed: n messages (or groups, gates, settings), at least one, of a queue; ids
+// names some of them, and what says more, where there is more to say.
+func (e *AuditEntry) Did(queue, what string, n int64, ids []string, now time.Time) {
+	if e.Count == 0 {
+		e.At, e.Queue, e.Detail = now, queue, Scrub(what, MaxHeader/2)
+	}
+	if e.Queue != queue {
+		e.Queue = ""
+	}
+	e.Last = now
+	for i, id := range ids[:min(int64(len(ids)), max(auditIDs-e.Count, 0))] {
+		switch {
+		case e.Count == 0 && i == 0 && what != "":
+			e.Detail += ": "
+		case e.Detail != "":
+			e.Detail += ", "
+		}
+		e.Detail += Scrub(id, 128)
+	}
+	e.Detail = Scrub(e.Detail, MaxHeader)
+	e.Count += n
+}

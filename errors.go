@@ -15,8 +15,9 @@ var (
 	ErrStaleLease = errors.New("the lease is no longer held")
 	// ErrWrongState: the message is not in a state in which this can be done; the write changed nothing.
 	ErrWrongState = errors.New("not possible in the message's state")
-	// ErrConflict: the event ID is taken by a message with another body, and superseding was not asked for.
-	ErrConflict = errors.New("the event ID is taken by a message with another body")
+	// ErrConflict: the event ID is taken by a message with another body, and superseding was not asked for; or what was to
+	// be changed has been changed since it was read.
+	ErrConflict = errors.New("it conflicts with what is stored")
 	// ErrNoBody: retention has dropped the message's body, so that it cannot be sent back; enqueue it again.
 	ErrNoBody = errors.New("the message's body has been dropped")
 	// ErrFull: the queue has as many undone messages as its limit allows.

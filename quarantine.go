@@ -92,14 +92,3 @@ type AuditOptions struct {
 	Since, Until time.Time // Since ≤ Last, At < Until
 	Limit        int       // at most; 0: all
 }
-
-// Note is a small value that a program keeps in the store, under a key of 1 to 512 bytes that [CheckID] takes.
-type Note struct {
-	Key       string
-	Value     []byte // at most [MaxNote] bytes, kept exactly
-	Version   int64  // from 1; rises with every write
-	ChangedAt time.Time
-}
-
-// MaxNote is the length of the longest note, in bytes.
-const MaxNote = 256 << 10

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"maps"
 
 	"github.com/siding-dev/siding"
 )
@@ -103,6 +102,8 @@ func (x *tx) move(c *siding.Campaign, e *enlisted, move siding.CampaignMove) {
 	switch {
 	case m.State != siding.StateDead || !m.DeadAt.Equal(e.deadAt):
 		n.status, n.text = siding.MemberSkipped, fmt.Sprintf("it is %s, and was sent back or changed by another way", m.State)
+	case m.NoBody && (from != (siding.Hash{}) || n.status == siding.MemberSent && move.Return.Body == nil):
+		n.status, n.text = siding.MemberInvalid, "its stored body was dropped, and there is nothing to send"
 	case from != (siding.Hash{}) && from != sha256.Sum256(m.Body):
 		n.status, n.text = siding.MemberSkipped, "its body was changed by another way"
 	}
@@ -115,26 +116,11 @@ func (x *tx) move(c *siding.Campaign, e *enlisted, move siding.CampaignMove) {
 		return
 	}
 	n.serial, n.text, n.fingerprint = c.Serial, siding.Scrub(move.Return.Note, siding.MaxHeader), m.LastError.Fingerprint
-	x.sendBack(c.ID, &m, move.Return)
+	if _, err := x.comeBack(&m, move.Return, hand{by: c.By, campaign: c.ID}); err != nil {
+		return // what it asks has been asked above
+	}
 	x.become(e, n)
 	c.Send(1, x.now)
-}
-
-// sendBack returns a dead message to its queue, with another body or other headers where r has them.
-func (x *tx) sendBack(c siding.CampaignID, m *message, r siding.Return) {
-	if r.Body != nil || r.Headers != nil {
-		m.revise(siding.Revision{
-			At: x.now, Kind: siding.RevisionRepaired, Note: siding.Scrub(r.Note, siding.MaxHeader), Campaign: c, Body: m.Body, Headers: m.Headers,
-		})
-	}
-	if r.Body != nil {
-		m.Body = copied(r.Body)
-	}
-	if r.Headers != nil {
-		m.Headers = maps.Clone(r.Headers)
-	}
-	x.redrive(m)
-	m.revisions[len(m.revisions)-1].Campaign = c
 }
 
 // ended records the end of a message that a campaign has sent: it has just become done, dead or discarded.

@@ -46,18 +46,23 @@ func received(m siding.NewMessage) siding.NewMessage {
 	}
 	m.ContentType = siding.Scrub(m.ContentType, siding.MaxHeader)
 	m.FairnessKey = siding.Scrub(m.FairnessKey, siding.MaxHeader)
-	headers := m.Headers
-	m.Headers = nil
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		if m.Headers == nil {
-			m.Headers = map[string]string{}
-		}
-		m.Headers[siding.Scrub(name, siding.MaxHeader)] = siding.Scrub(headers[name], siding.MaxHeader)
-	}
+	m.Headers = scrubbedHeaders(m.Headers)
 	m.NotBefore = roundUp(m.NotBefore)
 	m.ExpiresAt = roundUp(m.ExpiresAt)
 	m.Source = shownSource(m.Source)
 	return m
+}
+
+// scrubbedHeaders gives a copy of headers as they are kept; nil where there are none.
+func scrubbedHeaders(headers map[string]string) map[string]string {
+	var out map[string]string
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[siding.Scrub(name, siding.MaxHeader)] = siding.Scrub(headers[name], siding.MaxHeader)
+	}
+	return out
 }
 
 // roundUp gives the time in whole microseconds, not earlier; the zero time stays zero.
@@ -102,9 +107,9 @@ func (x *tx) take(queue string, o siding.EnqueueOptions, m siding.NewMessage, ha
 	}
 	switch {
 	case effective == hash:
-		return x.same(&old, o, m), nil
+		return x.same(&old, o, m)
 	case !o.Supersede:
-		return "", fmt.Errorf("message %q in queue %q: %w", m.ID, siding.Scrub(queue, 64), siding.ErrConflict)
+		return "", fmt.Errorf("message %q in queue %q has another body: %w", m.ID, siding.Scrub(queue, 64), siding.ErrConflict)
 	case old.State == siding.StateDiscarded:
 		return siding.EnqueueDiscarded, nil
 	case old.State == siding.StateLeased:
@@ -162,30 +167,34 @@ func (m *message) setAside(f *siding.Failure, reason siding.Reason, now time.Tim
 }
 
 // same answers for a message that is known with the same body.
-func (x *tx) same(m *message, o siding.EnqueueOptions, n siding.NewMessage) siding.EnqueueStatus {
+func (x *tx) same(m *message, o siding.EnqueueOptions, n siding.NewMessage) (siding.EnqueueStatus, error) {
 	if n.Source != nil { // the record may have moved in its input
 		m.source = n.Source
 		x.put(m)
 	}
+	if m.NoBody && m.State != siding.StateDiscarded {
+		m.restore(n.Body)
+		x.put(m)
+	}
 	switch m.State {
 	case siding.StateDiscarded:
-		return siding.EnqueueDiscarded
+		return siding.EnqueueDiscarded, nil
 	case siding.StateDead:
 		// What is set aside at once is no better the second time.
 		if !o.RedriveDead || n.Dead != nil {
-			return siding.EnqueueDead
+			return siding.EnqueueDead, nil
 		}
-		x.redrive(m)
-		return siding.EnqueueRedriven
+		return siding.EnqueueRedriven, x.redrive(m, hand{})
 	}
-	return siding.EnqueueUnchanged
+	return siding.EnqueueUnchanged, nil
 }
 
 // supersede gives a message that is not leased another body; the old one, and the answer to it, stay in the history.
 func (x *tx) supersede(m *message, n siding.NewMessage) {
 	m.revise(siding.Revision{
-		At: x.now, Kind: siding.RevisionSuperseded, Body: m.Body, Result: m.result, Digest: m.Digest,
+		At: x.now, Kind: siding.RevisionSuperseded, Body: m.Body, Headers: m.Headers, Result: m.result, Digest: m.Digest,
 	})
+	m.NoBody = false
 	m.reset()
 	m.Returned = 0
 	m.fill(n, sha256.Sum256(n.Body), x.now)

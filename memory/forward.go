@@ -64,8 +64,12 @@ func (x *tx) makeCopy(m *message, queue string) error {
 		x.supersede(&c, in)
 		x.put(&c)
 	case c.State == siding.StateDead:
-		x.redrive(&c)
+		c.restore(in.Body)
+		if err := x.redrive(&c, hand{}); err != nil {
+			return err
+		}
 	case c.State == siding.StateDone:
+		c.restore(in.Body)
 		x.reask(&c)
 		x.put(&c)
 	}
@@ -119,6 +123,7 @@ func (x *tx) tellOrigins(m *message, then *siding.Then) {
 			x.failWith(o, m)
 		case m.State == siding.StateDiscarded && waits:
 			x.waitedInVain(o, m.Queue, errors.New("its copy there was given up"))
+		case m.State == siding.StateReady && !waits && o.NoBody: // there is nothing into which a result could come
 		case m.State == siding.StateReady && !waits:
 			o.State, o.AvailableAt, o.DeadAt, o.Reason = siding.StateReady, siding.Never, time.Time{}, ""
 			x.put(o)

@@ -110,32 +110,38 @@ func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.C
 
 // Redrive returns dead messages to their queue; see [siding.Operator].
 func (s *Store) Redrive(ctx context.Context, queue string, ids ...string) ([]error, error) {
-	return s.change(ctx, "Redrive", queue, ids, func(x *tx, m *message) bool {
+	act, h := siding.ActOf(ctx), handOf(ctx)
+	return s.change(ctx, "Redrive", queue, ids, func(x *tx, m *message, _ int) error {
 		if m.State != siding.StateDead {
-			return false
+			return wrongState(m)
 		}
-		x.redrive(m)
-		return true
+		if err := x.redrive(m, h); err != nil {
+			return err
+		}
+		x.did(act, siding.ActionRedrive, queue, "", 1, m.ID)
+		return nil
 	})
 }
 
 // Discard gives messages up; see [siding.Operator].
 func (s *Store) Discard(ctx context.Context, queue, reason string, ids ...string) ([]error, error) {
-	reason = siding.Scrub(reason, siding.MaxHeader)
-	return s.change(ctx, "Discard", queue, ids, func(x *tx, m *message) bool {
+	reason = cmp.Or(siding.Scrub(reason, siding.MaxHeader), "no reason given")
+	act, h := siding.ActOf(ctx), handOf(ctx)
+	return s.change(ctx, "Discard", queue, ids, func(x *tx, m *message, _ int) error {
 		switch m.State {
 		case siding.StateDone, siding.StateDiscarded:
-			return false
+			return wrongState(m)
 		case siding.StateLeased:
 			x.interruptBy(m, "the message was discarded while it was worked on")
 		}
-		m.revise(siding.Revision{At: x.now, Kind: siding.RevisionDiscarded, Note: reason})
+		m.revise(h.revision(siding.Revision{At: x.now, Kind: siding.RevisionDiscarded, Note: reason}))
 		m.State, m.AvailableAt, m.DeadAt, m.Reason, m.WaitsFor = siding.StateDiscarded, time.Time{}, time.Time{}, "", ""
 		m.discardReason = reason
 		x.ended(m)
 		x.put(m)
 		x.tellOrigins(m, nil)
-		return true
+		x.did(act, siding.ActionDiscard, queue, reason, 1, m.ID)
+		return nil
 	})
 }
 
@@ -146,17 +152,20 @@ func (x *tx) interruptBy(m *message, text string) {
 	x.advance(m)
 }
 
-// change tries a change on each message; where it says false, the state did not allow it.
-func (s *Store) change(ctx context.Context, op, queue string, ids []string, change func(*tx, *message) bool) ([]error, error) {
+func wrongState(m *message) error {
+	return fmt.Errorf("message %q is %s: %w", siding.Scrub(m.ID, 64), m.State, siding.ErrWrongState)
+}
+
+// change tries a change on each message; its error is the answer for that one.
+func (s *Store) change(ctx context.Context, op, queue string, ids []string, change func(*tx, *message, int) error) ([]error, error) {
 	out := make([]error, len(ids))
 	err := s.write(ctx, op, func(x *tx) error {
 		for i, id := range ids {
 			m, err := x.find(queue, id)
-			if err != nil {
-				out[i] = err
-			} else if state := m.State; !change(x, m) {
-				out[i] = fmt.Errorf("message %q is %s: %w", siding.Scrub(id, 64), state, siding.ErrWrongState)
+			if err == nil {
+				err = change(x, m, i)
 			}
+			out[i] = err
 		}
 		return nil
 	})

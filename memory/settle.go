@@ -114,15 +114,3 @@ func (x *tx) record(m *message, o siding.Outcome, failed *siding.LastError, dige
 	}
 	m.lease = lease{}
 }
-
-// redrive returns a dead message to its queue.
-func (x *tx) redrive(m *message) {
-	note := "was set aside"
-	if m.LastError != nil {
-		note = string(m.Reason) + ", " + string(m.LastError.Cause)
-	}
-	m.revise(siding.Revision{At: x.now, Kind: siding.RevisionRedriven, Note: note})
-	m.Message = siding.Redrive(m.Message, x.now)
-	x.put(m)
-	x.tellOrigins(m, nil)
-}

@@ -35,6 +35,9 @@ type tables struct {
 	lastCampaign siding.CampaignID
 	enlisted     map[siding.CampaignID][]*enlisted // in the order in which they became members
 	campaignsOf  map[int64][]*enlisted             // by message
+	entries      map[int64]siding.AuditEntry
+	lastEntry    int64
+	notes        map[string]siding.Note // those that were removed too, without a value
 }
 
 func (t *tables) empty() {
@@ -45,6 +48,7 @@ func (t *tables) empty() {
 	t.gates = map[siding.GateKey][]byte{}
 	t.campaigns = map[siding.CampaignID]*siding.Campaign{}
 	t.enlisted, t.campaignsOf = map[siding.CampaignID][]*enlisted{}, map[int64][]*enlisted{}
+	t.entries, t.notes = map[int64]siding.AuditEntry{}, map[string]siding.Note{}
 }
 
 type key struct{ queue, id string }

@@ -71,7 +71,8 @@ var errDiscarded = errors.New("the message was discarded during the delivery")
 
 // isGuard tells an answer to one item of a batch from what stops the batch.
 func isGuard(err error) bool {
-	return errors.Is(err, siding.ErrWrongState) || errors.Is(err, siding.ErrNotFound)
+	return errors.Is(err, siding.ErrWrongState) || errors.Is(err, siding.ErrNotFound) ||
+		errors.Is(err, siding.ErrConflict) || errors.Is(err, siding.ErrNoBody)
 }
 
 // isFault tells an error of the connection or the disk, after which the whole transaction is in doubt, from an answer
@@ -79,4 +80,8 @@ func isGuard(err error) bool {
 func isFault(err error) bool {
 	var e *sqlitedriver.Error
 	return errors.As(err, &e)
+}
+
+func errAnotherBody(id string) error {
+	return fmt.Errorf("the message %q has another body: %w", id, siding.ErrConflict)
 }

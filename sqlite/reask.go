@@ -74,7 +74,7 @@ func (s *Store) changeStale(ctx context.Context, op string, id siding.InputID, d
 // reask makes a done message ready again, with its answer in the history. m becomes what it is.
 func (t *tx) reask(m *stored) error {
 	was := m.standing()
-	if err := t.revise(m.id, siding.RevisionReasked, "", m.Digest, false); err != nil {
+	if err := t.revise(m.id, revision{kind: siding.RevisionReasked, digest: m.Digest, answer: true}); err != nil {
 		return err
 	}
 	if _, err := t.exec("DELETE FROM results WHERE message = ?", m.id); err != nil {
@@ -96,7 +96,7 @@ func (t *tx) reask(m *stored) error {
 // Readopt replaces the result of a done message by a journaled answer; see [siding.Manifest].
 func (s *Store) Readopt(ctx context.Context, queue, id string, j siding.Judgement, result []byte) error {
 	j.Digest = siding.Scrub(j.Digest, siding.MaxHeader)
-	out, err := s.each(ctx, "readopt", queue, []string{id}, func(t *tx, m *stored) error { return t.readopt(m, j, result) })
+	out, err := s.each(ctx, "readopt", queue, []string{id}, func(t *tx, m *stored, _ int) error { return t.readopt(m, j, result) })
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (t *tx) readopt(m *stored, j siding.Judgement, result []byte) error {
 		return fmt.Errorf("readopt %q: call %d: %w", m.ID, j.Call, siding.ErrNotFound)
 	}
 	was := m.standing()
-	if err := t.revise(m.id, siding.RevisionReadopted, "", m.Digest, false); err != nil {
+	if err := t.revise(m.id, revision{kind: siding.RevisionReadopted, digest: m.Digest, answer: true}); err != nil {
 		return err
 	}
 	if _, err := t.exec("DELETE FROM results WHERE message = ?", m.id); err != nil {

@@ -22,17 +22,13 @@ func numberList(ids []int64) string {
 // redriveSet is [tx.redrive] of many dead messages with a few statements for all of them, which takes a small part of the
 // time. numbers is a JSON array of messages, all of which must be dead; n is their number. (OR FAIL saves SQLite a journal
 // of each statement's own: where one fails, the whole operation is undone.)
-func (t *tx) redriveSet(numbers string, n int64, campaign siding.CampaignID) error {
+func (t *tx) redriveSet(numbers string, n int64, h hand) error {
 	if err := t.moveSet(numbers); err != nil {
 		return err
 	}
-	var by any
-	if campaign != 0 {
-		by = int64(campaign)
-	}
-	_, err := t.exec(`INSERT INTO revisions (message, at, kind, note, campaign)
-		SELECT m.id, ?, 'redriven', m.reason || ', ' || m.cause || ', attempt ' || m.attempt, ?
-		FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value`, t.now, by, numbers)
+	_, err := t.exec(`INSERT INTO revisions (message, at, kind, note, operator, campaign)
+		SELECT m.id, ?, 'redriven', m.reason || ', ' || m.cause || ', attempt ' || m.attempt, ?, ?
+		FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value`, t.now, h.by, int64(h.campaign), numbers)
 	if err != nil {
 		return err
 	}
@@ -43,7 +39,7 @@ func (t *tx) redriveSet(numbers string, n int64, campaign siding.CampaignID) err
 	changed, err := t.exec(`UPDATE OR FAIL messages NOT INDEXED SET state = 'ready', turn = iif(reason = 'crash', 2, 0), suspect = reason = 'crash',
 		available_at = ?, attempt = 0, gray = 0, waits = 0, interruptions = 0, solo_crashes = 0, alone = 0, held_at = NULL,
 		redrives = redrives + 1, reset_after = deliveries, dead_at = NULL, reason = NULL, cause = NULL, fingerprint = NULL,
-		waits_for = NULL WHERE id IN (SELECT value FROM json_each(?)) AND state = 'dead'`, t.now, numbers)
+		waits_for = NULL WHERE id IN (SELECT value FROM json_each(?)) AND state = 'dead' AND no_body = 0`, t.now, numbers)
 	if err == nil && changed != n {
 		err = errNotAll(n, changed)
 	}

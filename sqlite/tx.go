@@ -27,6 +27,8 @@ type tx struct {
 	gates map[siding.GateKey]*keptGate
 	// campaigns are those that the transaction has looked at; its end writes what has become of them.
 	campaigns map[siding.CampaignID]*keptCampaign
+	// entries are those of the audit trail that the transaction adds to.
+	entries map[entryKey]*keptEntry
 	// over are leases among the process's solos that this transaction has found to be over.
 	over []siding.LeaseToken
 	// broken tells that SQLite has given up the whole transaction.
@@ -42,6 +44,7 @@ func (s *Store) begin() (*tx, error) {
 		conn: s.writer, s: s, tallies: map[tallyKey]int64{}, spends: map[spendKey]spend{}, made: newNames(),
 		swept: map[int64]bool{}, leased: map[tallyScope]int64{}, gates: map[siding.GateKey]*keptGate{},
 		campaigns: map[siding.CampaignID]*keptCampaign{},
+		entries:   map[entryKey]*keptEntry{},
 	}
 	t.wrote = false
 	var id string
@@ -90,6 +93,7 @@ func (t *tx) step(o *op, savepoint bool) (err error) {
 		clear(t.leased)
 		clear(t.gates)
 		clear(t.campaigns)
+		clear(t.entries)
 		t.over = nil
 		t.made = newNames()
 		// A full disk may have ended the transaction; then there is no savepoint to return to.

@@ -46,7 +46,7 @@ func tally[T comparable](list []T) map[T]int {
 func outcome(err error) string {
 	for _, known := range []error{
 		siding.ErrStaleLease, siding.ErrWrongState, siding.ErrConflict, siding.ErrFull, siding.ErrNotFound,
-		siding.ErrInvalidID, errInjected,
+		siding.ErrInvalidID, siding.ErrNoBody, errInjected,
 	} {
 		if errors.Is(err, known) {
 			return known.Error()

@@ -59,6 +59,7 @@ CREATE TABLE messages (
   worker        TEXT,                        -- name of the worker
   process       INTEGER,                     -- processes.id of its process
   pending       INTEGER NOT NULL DEFAULT 0,  -- 1: pending_bodies has a body that replaces this one when the delivery ends
+  no_body       INTEGER NOT NULL DEFAULT 0,  -- 1: retention has dropped the body
   dead_at       INTEGER,                     -- set while dead
   reason        TEXT,                        -- set while dead: why it was set aside
   cause         TEXT,                        -- of the last error
@@ -81,10 +82,11 @@ CREATE INDEX messages_expiring ON messages (queue, expires_at) WHERE state = 're
 CREATE INDEX messages_dead ON messages (dead_at, id) WHERE state = 'dead';
 CREATE INDEX messages_dead_group ON messages (queue, cause, fingerprint, dead_at) WHERE state = 'dead';
 
--- The body as it was received. Retention may drop body (NULL), never the row and the hash.
+-- The body: as it was received, or as a repair has made it. Retention may drop body (NULL), never the row and the hash.
 CREATE TABLE bodies (
   message      INTEGER PRIMARY KEY,
-  hash         BLOB NOT NULL,                -- of the body as received
+  hash         BLOB NOT NULL,                -- of the body as received, which a later one is compared with
+  body_hash    BLOB,                         -- of the body as it is, where that is another; NULL: the same as hash
   codec        TEXT NOT NULL DEFAULT '',
   key_id       TEXT NOT NULL DEFAULT '',
   content_type TEXT NOT NULL DEFAULT '',     -- '' = application/json
@@ -155,22 +157,24 @@ CREATE TABLE copies (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX copies_origin ON copies (origin);
 
--- Earlier bodies and answers, and changes by hand.
+-- Earlier bodies and answers, and changes by hand. Retention may drop body and result (NULL).
 CREATE TABLE revisions (
-  id      INTEGER PRIMARY KEY,
-  message INTEGER NOT NULL,
-  at      INTEGER NOT NULL,
-  kind    TEXT    NOT NULL,                  -- superseded, reasked, readopted, redriven, discarded, returned
-  note    TEXT    NOT NULL DEFAULT '',
-  codec   TEXT    NOT NULL DEFAULT '',
-  key_id  TEXT    NOT NULL DEFAULT '',
-  body    BLOB,                              -- the earlier body, where it was replaced
-  result  BLOB,                              -- the earlier answer
-  digest  TEXT,
-  headers TEXT,                              -- the earlier headers, where they were replaced: as in bodies
-  campaign INTEGER                           -- campaigns.id, where one did it
+  id       INTEGER PRIMARY KEY,
+  message  INTEGER NOT NULL,
+  at       INTEGER NOT NULL,
+  kind     TEXT    NOT NULL,                 -- superseded, reasked, readopted, redriven, discarded, repaired, returned, dropped
+  note     TEXT    NOT NULL DEFAULT '',
+  operator TEXT    NOT NULL DEFAULT '',      -- who did it, where that is known
+  campaign INTEGER NOT NULL DEFAULT 0,       -- campaigns.id of the one that did it; 0: none
+  codec    TEXT    NOT NULL DEFAULT '',
+  key_id   TEXT    NOT NULL DEFAULT '',
+  body     BLOB,                             -- the earlier body, where it was replaced
+  headers  TEXT,                             -- the earlier headers, where they were replaced; a JSON object of texts
+  result   BLOB,                             -- the earlier answer
+  digest   TEXT
 ) STRICT;
 CREATE INDEX revisions_message ON revisions (message);
+CREATE INDEX revisions_kept ON revisions (at) WHERE body IS NOT NULL OR result IS NOT NULL;
 
 -- The journal: one row a paid request, made before it is sent.
 CREATE TABLE calls (
@@ -348,4 +352,49 @@ CREATE TABLE gates (
   name  TEXT NOT NULL,
   gate  TEXT NOT NULL,                       -- a JSON object
   UNIQUE (scope, name)
+) STRICT;
+
+-- What is kept of a kind of failure in a queue, and what operators have made of it. How many dead letters it has now is in
+-- tallies. It is written with the messages that are set aside into it, and never deleted, but where a newer version of
+-- the fingerprint took its place.
+CREATE TABLE failure_groups (
+  queue        INTEGER NOT NULL,
+  fingerprint  TEXT    NOT NULL,
+  cause        TEXT    NOT NULL,
+  state        TEXT    NOT NULL,             -- new, known, resolved, ignored
+  note         TEXT    NOT NULL,
+  operator     TEXT    NOT NULL,             -- who changed state or note last
+  changed_at   INTEGER,                      -- when that was; NULL: never
+  regressed_at INTEGER,                      -- when it came back after it was resolved; NULL: it has not
+  first_seen   INTEGER NOT NULL,
+  last_seen    INTEGER NOT NULL,
+  arrived      INTEGER NOT NULL,             -- how often a message was set aside into it, ever
+  hours        TEXT    NOT NULL,             -- a JSON object: the arrivals of each of the latest 24 hours
+  sample_id    TEXT    NOT NULL,
+  sample_text  TEXT    NOT NULL,
+  heirs        TEXT    NOT NULL DEFAULT '',  -- a JSON list of the newer fingerprints that have taken over what is known of it
+  PRIMARY KEY (queue, fingerprint)
+) STRICT, WITHOUT ROWID;
+
+-- What operators did: one row an act and action, or a call where no act was named. Never deleted.
+CREATE TABLE audit (
+  id       INTEGER PRIMARY KEY,
+  act      TEXT    NOT NULL,                 -- joins the writes of one act; '' = none
+  operator TEXT    NOT NULL,
+  asked    TEXT    NOT NULL,                 -- what was asked for, in the words of a command
+  action   TEXT    NOT NULL,                 -- redrive, repair, discard, mark-group, campaign, hold, resume, reask, setting, drop
+  at       INTEGER NOT NULL,                 -- of the first write
+  last     INTEGER NOT NULL,                 -- of the latest write
+  queue    TEXT    NOT NULL,                 -- '' = several, or none
+  n        INTEGER NOT NULL,                 -- how many messages, groups, gates or settings were changed
+  detail   TEXT    NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX audit_act ON audit (act, action) WHERE act <> '';
+
+-- Small values that programs keep. One that was removed keeps its row, without a value, so that its versions go on.
+CREATE TABLE notes (
+  key        TEXT    NOT NULL PRIMARY KEY,
+  value      BLOB,                           -- NULL: removed
+  version    INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL
 ) STRICT;

@@ -5,9 +5,25 @@ CREATE TABLE answers (
   answer BLOB NOT NULL
 ) STRICT;
 
+CREATE TABLE audit (
+  id       INTEGER PRIMARY KEY,
+  act      TEXT    NOT NULL,                 -- joins the writes of one act; '' = none
+  operator TEXT    NOT NULL,
+  asked    TEXT    NOT NULL,                 -- what was asked for, in the words of a command
+  action   TEXT    NOT NULL,                 -- redrive, repair, discard, mark-group, campaign, hold, resume, reask, setting, drop
+  at       INTEGER NOT NULL,                 -- of the first write
+  last     INTEGER NOT NULL,                 -- of the latest write
+  queue    TEXT    NOT NULL,                 -- '' = several, or none
+  n        INTEGER NOT NULL,                 -- how many messages, groups, gates or settings were changed
+  detail   TEXT    NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX audit_act ON audit (act, action) WHERE act <> '';
+
 CREATE TABLE bodies (
   message      INTEGER PRIMARY KEY,
-  hash         BLOB NOT NULL,                -- of the body as received
+  hash         BLOB NOT NULL,                -- of the body as received, which a later one is compared with
+  body_hash    BLOB,                         -- of the body as it is, where that is another; NULL: the same as hash
   codec        TEXT NOT NULL DEFAULT '',
   key_id       TEXT NOT NULL DEFAULT '',
   content_type TEXT NOT NULL DEFAULT '',     -- '' = application/json
@@ -96,6 +112,25 @@ CREATE TABLE deliveries (
   PRIMARY KEY (message, number)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE failure_groups (
+  queue        INTEGER NOT NULL,
+  fingerprint  TEXT    NOT NULL,
+  cause        TEXT    NOT NULL,
+  state        TEXT    NOT NULL,             -- new, known, resolved, ignored
+  note         TEXT    NOT NULL,
+  operator     TEXT    NOT NULL,             -- who changed state or note last
+  changed_at   INTEGER,                      -- when that was; NULL: never
+  regressed_at INTEGER,                      -- when it came back after it was resolved; NULL: it has not
+  first_seen   INTEGER NOT NULL,
+  last_seen    INTEGER NOT NULL,
+  arrived      INTEGER NOT NULL,             -- how often a message was set aside into it, ever
+  hours        TEXT    NOT NULL,             -- a JSON object: the arrivals of each of the latest 24 hours
+  sample_id    TEXT    NOT NULL,
+  sample_text  TEXT    NOT NULL,
+  heirs        TEXT    NOT NULL DEFAULT '',  -- a JSON list of the newer fingerprints that have taken over what is known of it
+  PRIMARY KEY (queue, fingerprint)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE files (
   id   INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE                  -- as the user named it; - is standard input
@@ -178,6 +213,7 @@ CREATE TABLE messages (
   worker        TEXT,                        -- name of the worker
   process       INTEGER,                     -- processes.id of its process
   pending       INTEGER NOT NULL DEFAULT 0,  -- 1: pending_bodies has a body that replaces this one when the delivery ends
+  no_body       INTEGER NOT NULL DEFAULT 0,  -- 1: retention has dropped the body
   dead_at       INTEGER,                     -- set while dead
   reason        TEXT,                        -- set while dead: why it was set aside
   cause         TEXT,                        -- of the last error
@@ -215,6 +251,13 @@ CREATE TABLE meta (
   created_at   INTEGER NOT NULL,
   clock_last   INTEGER NOT NULL,             -- the latest time given out
   clock_offset INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE notes (
+  key        TEXT    NOT NULL PRIMARY KEY,
+  value      BLOB,                           -- NULL: removed
+  version    INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE origins (
@@ -266,19 +309,22 @@ CREATE TABLE results (
 ) STRICT;
 
 CREATE TABLE revisions (
-  id      INTEGER PRIMARY KEY,
-  message INTEGER NOT NULL,
-  at      INTEGER NOT NULL,
-  kind    TEXT    NOT NULL,                  -- superseded, reasked, readopted, redriven, discarded, returned
-  note    TEXT    NOT NULL DEFAULT '',
-  codec   TEXT    NOT NULL DEFAULT '',
-  key_id  TEXT    NOT NULL DEFAULT '',
-  body    BLOB,                              -- the earlier body, where it was replaced
-  result  BLOB,                              -- the earlier answer
-  digest  TEXT,
-  headers TEXT,                              -- the earlier headers, where they were replaced: as in bodies
-  campaign INTEGER                           -- campaigns.id, where one did it
+  id       INTEGER PRIMARY KEY,
+  message  INTEGER NOT NULL,
+  at       INTEGER NOT NULL,
+  kind     TEXT    NOT NULL,                 -- superseded, reasked, readopted, redriven, discarded, repaired, returned, dropped
+  note     TEXT    NOT NULL DEFAULT '',
+  operator TEXT    NOT NULL DEFAULT '',      -- who did it, where that is known
+  campaign INTEGER NOT NULL DEFAULT 0,       -- campaigns.id of the one that did it; 0: none
+  codec    TEXT    NOT NULL DEFAULT '',
+  key_id   TEXT    NOT NULL DEFAULT '',
+  body     BLOB,                             -- the earlier body, where it was replaced
+  headers  TEXT,                             -- the earlier headers, where they were replaced; a JSON object of texts
+  result   BLOB,                             -- the earlier answer
+  digest   TEXT
 ) STRICT;
+
+CREATE INDEX revisions_kept ON revisions (at) WHERE body IS NOT NULL OR result IS NOT NULL;
 
 CREATE INDEX revisions_message ON revisions (message);
 
