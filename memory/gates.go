@@ -117,7 +117,12 @@ func (s *Store) Resume(ctx context.Context, k siding.GateKey, asPoison bool) err
 		if g.Hold == nil {
 			return fmt.Errorf("a hold of %s: %w", g.Key, siding.ErrNotFound)
 		}
+		what := ""
+		if asPoison {
+			what = "as poison"
+		}
 		x.apply(g.Resume(asPoison), siding.DefaultPolicy(), 0)
+		x.did(siding.ActOf(ctx), siding.ActionResume, "", what, 1, g.Key.String())
 		return nil
 	})
 }
@@ -129,9 +134,13 @@ func (s *Store) HoldGate(ctx context.Context, k siding.GateKey, reason, by strin
 	}
 	return s.write(ctx, "HoldGate", func(x *tx) error {
 		g, err := x.gate(k)
-		if err == nil {
-			g.HoldByHand(reason, by, x.now)
+		if err != nil {
+			return err
 		}
-		return err
+		g.HoldByHand(reason, by, x.now)
+		act := siding.ActOf(ctx)
+		act.By = cmp.Or(act.By, siding.Scrub(by, siding.MaxHeader))
+		x.did(act, siding.ActionHold, "", reason, 1, g.Key.String())
+		return nil
 	})
 }

@@ -177,7 +177,13 @@ func (x *tx) shownMember(m *message, one member, body bool) siding.Member {
 
 // Reask makes done members of another digest ready again; see [siding.Manifest].
 func (s *Store) Reask(ctx context.Context, id siding.InputID, digest string) (int64, error) {
-	return s.changeStale(ctx, "Reask", id, digest, (*tx).reask)
+	return s.changeStale(ctx, "Reask", id, digest, func(x *tx, m *message) bool {
+		if m.NoBody { // there is nothing to ask with
+			return false
+		}
+		x.reask(m)
+		return true
+	})
 }
 
 // reask makes a done message ready again, with its answer in the history.
@@ -189,12 +195,13 @@ func (x *tx) reask(m *message) {
 
 // KeepAnswers marks done members of another digest as answered under this one; see [siding.Manifest].
 func (s *Store) KeepAnswers(ctx context.Context, id siding.InputID, digest string) (int64, error) {
-	return s.changeStale(ctx, "KeepAnswers", id, digest, func(_ *tx, m *message) {
+	return s.changeStale(ctx, "KeepAnswers", id, digest, func(_ *tx, m *message) bool {
 		m.Digest = siding.Scrub(digest, siding.MaxHeader)
+		return true
 	})
 }
 
-func (s *Store) changeStale(ctx context.Context, op string, id siding.InputID, digest string, change func(*tx, *message)) (int64, error) {
+func (s *Store) changeStale(ctx context.Context, op string, id siding.InputID, digest string, change func(*tx, *message) bool) (int64, error) {
 	var n int64
 	err := s.write(ctx, op, func(x *tx) error {
 		in, err := x.input(id, "")
@@ -203,11 +210,13 @@ func (s *Store) changeStale(ctx context.Context, op string, id siding.InputID, d
 		}
 		for _, one := range in.members {
 			m := *x.messages[one.number]
-			if m.stale(digest) {
-				change(x, &m)
+			if m.stale(digest) && change(x, &m) {
 				x.put(&m)
 				n++
 			}
+		}
+		if n > 0 {
+			x.did(siding.ActOf(ctx), siding.ActionReask, in.queue, changedStale(op, digest), n)
 		}
 		return nil
 	})
@@ -215,6 +224,14 @@ func (s *Store) changeStale(ctx context.Context, op string, id siding.InputID, d
 		return 0, err
 	}
 	return n, nil
+}
+
+// changedStale says what was done, for the audit trail.
+func changedStale(op, digest string) string {
+	if op == "Reask" {
+		return "asked again under " + digest
+	}
+	return "answers kept under " + digest
 }
 
 // Readopt replaces the result of a done message; see [siding.Manifest].
