@@ -70,8 +70,11 @@ type Config struct {
 	// out of reach is not waited for, and while a message is about to find out whether the fault has ended, the wait goes
 	// on. It must be quick and must not call the worker. nil means to wait for ever.
 	Wait func(siding.Hold) time.Duration
+	// Then says where the results of this queue go back to: into a field of the message with the same event ID that was
+	// forwarded here and waits (see [siding.Forward]). nil means nowhere, and a message that waits for one is set aside.
+	Then *siding.Then
 	// Drain ends [Worker.Run] when nothing of the queue (or input) is left to do: no message is ready, none waits for a
-	// later time, and none is leased by anybody. false means to go on until stopped.
+	// later time or for the result of another queue, and none is leased by anybody. false means to go on until stopped.
 	Drain bool
 	// Name is the worker's name in the history of the messages. Empty means host name and process number.
 	Name string
@@ -144,6 +147,14 @@ func (c Config) withDefaults() (Config, error) {
 	}{{c.Gates.Account, siding.ScopeAccount}, {c.Gates.Lane, siding.ScopeLane}, {c.Gates.Recipe, siding.ScopeRecipe}} {
 		if one.key.Name != "" && one.key.Scope != one.scope {
 			wrong("Gates: the key %q stands where one of the scope %s belongs", siding.Scrub(one.key.String(), 256), one.scope)
+		}
+	}
+	if c.Then != nil {
+		if _, err := siding.ParsePointer(c.Then.Field); err != nil || c.Then.Field == "" {
+			wrong("Then.Field is %q; it must be a JSON Pointer to a field", siding.Scrub(c.Then.Field, 256))
+		}
+		if c.Then.Queue == "" || c.Then.Queue == c.Queue {
+			wrong("Then.Queue is %q; name the other queue that the results go back to", siding.Scrub(c.Then.Queue, 256))
 		}
 	}
 	if err := c.Policy.Validate(); err != nil {

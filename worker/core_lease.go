@@ -152,7 +152,7 @@ func (c *core) look(a siding.Leased) {
 	if !c.idle && !c.stop.asked {
 		c.idle = true
 		e := Idle{}
-		if !a.NextAt.IsZero() {
+		if !a.NextAt.IsZero() && a.NextAt.Before(siding.Never) {
 			e.Next = max(a.NextAt.Sub(a.Now), 0)
 		}
 		c.tell(e)

@@ -36,7 +36,7 @@ func (c *core) settleWith(j *job, r siding.Result, f *siding.Failure) {
 		j.outcome.NoCall = alone(f) // whatever reaches further than its message is for the gates
 	}
 	if f == nil {
-		j.outcome.Result = r.Body
+		j.outcome.Result, j.outcome.Then = r.Body, c.cfg.Then
 	}
 	c.settle.waiting = append(c.settle.waiting, j)
 }
@@ -140,7 +140,7 @@ func (c *core) refused(j *job, err error) bool {
 			Outcome: siding.OutcomeTransient, Cause: siding.CauseUnknown,
 			Err: fmt.Errorf("the store refuses the outcome: %w", err),
 		}
-		j.outcome.Result, j.outcome.Judged = nil, nil
+		j.outcome.Result, j.outcome.Then, j.outcome.Judged = nil, nil, nil
 	case 2 * maxRefusals:
 		c.tell(Lost{Delivery: j.delivery})
 		c.dropJob(j)

@@ -52,7 +52,7 @@ func (c *core) waitFor(blocked []siding.Gate) {
 // giveUpWaiting ends the run when one of the holds in the way has been waited for long enough, or will not end in time:
 // the others are no way around it.
 func (c *core) giveUpWaiting(a siding.Leased) {
-	if c.cfg.Wait == nil || c.stop.asked || a.NextAt.IsZero() {
+	if c.cfg.Wait == nil || c.stop.asked || a.NextAt.IsZero() || !a.NextAt.Before(siding.Never) {
 		return // or there is nothing that it could keep from being done
 	}
 	var holds []siding.Gate

@@ -62,6 +62,9 @@ func describe(e Event) (string, []any) {
 		if e.Decision.State == siding.StateDead {
 			return "set aside", append(args, slog.String("reason", string(e.Decision.Reason)))
 		}
+		if other := e.Decision.WaitsFor; other != "" {
+			return "forwarded", append(args, slog.String("to", siding.Scrub(other, 128)))
+		}
 		return "settled", args
 	case Lost:
 		return "lease lost", of(e.Delivery)

@@ -12,7 +12,8 @@ type Event interface{ event() }
 // Started: a delivery is handed to the handler. A message of a batch that is handed over again alone is started again.
 type Started struct{ Delivery *siding.Delivery }
 
-// Settled: a delivery has ended, and the store has written its outcome.
+// Settled: a delivery has ended, and the store has written its outcome. A message that was forwarded waits for the queue
+// that Decision.WaitsFor names.
 type Settled struct {
 	Delivery *siding.Delivery
 	Decision siding.Decision // where the message went
