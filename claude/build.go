@@ -103,6 +103,17 @@ func (h *Handler) prepare(body []byte) (prompt, *siding.Failure) {
 
 // build writes the request: the same prompt and limit always give the same bytes.
 func (h *Handler) build(p prompt, limit int64) request {
+	w := h.asked(p)
+	r := request{limit: limit, ask: sha256.Sum256(encode(w))}
+	w.MaxTokens = limit
+	h.shape(&w)
+	r.body = encode(w)
+	r.hash = sha256.Sum256(r.body)
+	return r
+}
+
+// asked is the question of a request: without output schema and max_tokens.
+func (h *Handler) asked(p prompt) wireRequest {
 	content := make([]wireBlock, 0, len(p.images)+1)
 	for _, i := range p.images {
 		content = append(content, wireBlock{Type: "image", Source: &wireSource{Type: "base64", MediaType: i.mediaType, Data: i.data}})
@@ -114,8 +125,11 @@ func (h *Handler) build(p prompt, limit int64) request {
 	for _, turn := range p.paused {
 		w.Messages = append(w.Messages, wireMessage{Role: "assistant", Content: turn})
 	}
-	r := request{limit: limit, ask: sha256.Sum256(encode(w))}
-	w.MaxTokens = limit
+	return w
+}
+
+// shape adds the output schema.
+func (h *Handler) shape(w *wireRequest) {
 	switch {
 	case h.output == nil:
 	case h.c.Output.Via == ViaTool:
@@ -124,9 +138,6 @@ func (h *Handler) build(p prompt, limit int64) request {
 	default:
 		w.OutputConfig = &wireOutput{Format: wireFormat{Type: "json_schema", Schema: h.wire}}
 	}
-	r.body = encode(w)
-	r.hash = sha256.Sum256(r.body)
-	return r
 }
 
 // encode writes JSON without escaping < > & and without a line break at the end.

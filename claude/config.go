@@ -33,9 +33,17 @@ type Config struct {
 	Output Output
 	// StopSequences end the answer; none by default.
 	StopSequences []string
-	// MaxInputTokens sets aside records whose estimate, which errs on the high side, is above it. 0: only what surely does
-	// not fit the model's own context window.
+	// MaxInputTokens is how many tokens a prompt may have, by an estimate that errs on the high side, or by the service's
+	// count (CountTokens). What has more is too large, and not sent. 0: only what surely does not fit the model's own context
+	// window is.
 	MaxInputTokens int64
+	// CountTokens has the service count the tokens of a prompt, which costs nothing, where the bounds of the estimate leave
+	// open whether it is too large. False: the estimate decides, and what it leaves open about the model's own context
+	// window is sent.
+	CountTokens bool
+	// Oversize is the queue to which records go that are too large, to come back smaller ([siding.Forward]); empty: they are
+	// set aside.
+	Oversize string
 	// InputSchema is a JSON Schema that every record must fit; nil for none.
 	InputSchema []byte
 	// APIKey; empty: the environment's ANTHROPIC_API_KEY. It is in no error, log or store.

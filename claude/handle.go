@@ -23,14 +23,14 @@ func (h *Handler) Handle(ctx context.Context, d *siding.Delivery) (siding.Result
 	}
 	p, f := h.prepare(d.Body)
 	if f != nil {
-		return siding.Result{NoCall: unheard(f)}, f
+		return siding.Result{NoCall: unheard(f)}, h.elsewhere(f)
 	}
 	c := conversation{h: h, d: d, prompt: p}
 	body, f := c.run(ctx)
 	if f != nil && f.Scope == siding.ScopeLane {
 		f.Lane = h.lane
 	}
-	return siding.Result{Body: body, Judged: c.judged, NoCall: !c.called && unheard(f), Limits: c.limits}, failed(f)
+	return siding.Result{Body: body, Judged: c.judged, NoCall: !c.called && unheard(f), Limits: c.limits}, h.elsewhere(f)
 }
 
 // unheard tells whether a delivery without a call says nothing about account, lane and recipe. A fault of one of them,
@@ -63,6 +63,9 @@ type journaled struct {
 }
 
 func (c *conversation) run(ctx context.Context) ([]byte, *siding.Failure) {
+	if f := c.count(ctx); f != nil {
+		return nil, f
+	}
 	if f := c.chooseLimit(ctx); f != nil {
 		return nil, f
 	}

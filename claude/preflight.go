@@ -77,10 +77,15 @@ func (c *TokenCount) High() int64 {
 	return (c.letters+c.spaces+2)/3 + (2*c.signs+2)/3 + c.others
 }
 
-// preflight refuses what cannot or may not be sent, before it costs a call.
+// preflight refuses what cannot or may not be sent, before it costs a call. What the service is to count is refused only
+// where there is no doubt.
 func (h *Handler) preflight(p prompt) *siding.Failure {
 	e := h.estimateOf(p)
-	if limit := h.c.MaxInputTokens; limit > 0 && e.high > limit {
+	over := e.high
+	if h.c.CountTokens {
+		over = e.least
+	}
+	if limit := h.c.MaxInputTokens; limit > 0 && over > limit {
 		return bodyFault(siding.CauseInputTooLarge, "the prompt is too long: about %d tokens, at most %d, and max_input_tokens is %d", e.likely, e.high, limit)
 	}
 	if window := h.limits.ContextTokens; window > 0 && e.least > window {

@@ -55,8 +55,13 @@ type reply struct {
 	sent   bool   // a byte of the request may have left
 }
 
-// send sends the request once. The SDK sends the bytes as they are, and does not try again.
+// send asks for a message once.
 func (h *Handler) send(ctx context.Context, body []byte, eventID string) reply {
+	return h.post(ctx, "v1/messages", body, eventID)
+}
+
+// post sends a request once. The SDK sends the bytes as they are, and does not try again.
+func (h *Handler) post(ctx context.Context, path string, body []byte, eventID string) reply {
 	ctx, cancel := context.WithTimeoutCause(ctx, h.c.Timeout, errCallTimeout)
 	defer cancel()
 	var r reply
@@ -71,7 +76,7 @@ func (h *Handler) send(ctx context.Context, body []byte, eventID string) reply {
 	}
 	var trace wireTrace
 	var ignored *http.Response
-	err := h.client.Post(httptrace.WithClientTrace(ctx, trace.hooks()), "v1/messages", nil, &ignored, opts...)
+	err := h.client.Post(httptrace.WithClientTrace(ctx, trace.hooks()), path, nil, &ignored, opts...)
 	if r.status != 0 {
 		// The SDK's own error says the same as the captured answer, or that the context ended after it had come.
 		r.sent = true
@@ -177,15 +182,20 @@ func (h *Handler) conclude(r reply, began time.Time) (siding.CallEnd, answer, *s
 			end.Fate = siding.FateUnknown
 		}
 	}
+	h.describe(f, r)
+	end.RequestID, end.Failure = f.RequestID, f
+	return end, answer{}, f
+}
+
+// describe completes a failure with what the reply says of itself, and takes the key out of it.
+func (h *Handler) describe(f *siding.Failure, r reply) {
 	if text := f.Error(); h.c.APIKey != "" && strings.Contains(text, h.c.APIKey) {
 		f.Err = errors.New(h.hide(text))
 	}
 	f.Status, f.RequestID = r.status, h.hide(f.RequestID)
 	if f.RequestID == "" {
-		f.RequestID = end.RequestID
+		f.RequestID = h.hide(r.header.Get("request-id"))
 	}
-	end.RequestID, end.Failure = f.RequestID, f
-	return end, answer{}, f
 }
 
 // gaveUp tells whether an answer of 500 and above comes from something that stopped waiting, and not from the service
