@@ -22,6 +22,8 @@ func (d *document) claude(r *Recipe, dir string) {
 		},
 		StopSequences:  d.list("claude.stop_sequences"),
 		MaxInputTokens: d.integer("preflight.max_input_tokens", 1, math.MaxInt64, 0),
+		CountTokens:    d.choice("preflight.tokens", "estimate", "service") == "service",
+		Oversize:       r.Oversize,
 		InputSchema:    d.schema("input.schema", dir),
 		Timeout:        d.duration("claude.timeout", 10*time.Minute),
 		OnUnknown:      r.policy.OnUnknown,

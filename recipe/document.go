@@ -121,7 +121,8 @@ func (d *document) value(key *Key, name, n ast.Node) {
 		return
 	}
 	d.nodes[key.Path] = n
-	if key.Kind == KindMap {
+	_, group := n.(*ast.MappingNode)
+	if key.Kind == KindMap || key.Kind == KindEither && group {
 		d.group(key.Path, n)
 	}
 }

@@ -22,6 +22,7 @@ const (
 	KindList     Kind = "list of texts"
 	KindNumbers  Kind = "list of whole numbers"
 	KindTexts    Kind = "group of texts" // whose keys are free
+	KindEither   Kind = "text or group"  // a word, or a group of further keys
 )
 
 // Key is one key that a recipe may have. The reference page is made from these.
@@ -91,8 +92,11 @@ var keys = []Key{
 	{"command.output.schema", KindFile, "anything is a result", "a JSON Schema of at most 1 MiB, without references to other files", "What a good result is. One that does not fit is set aside as `schema-mismatch`.", ""},
 
 	{"preflight", KindMap, "", "", "What is checked before a call is made; for claude only.", ""},
-	{"preflight.max_input_tokens", KindInteger, "what the model takes", "at least 1", "Sets records aside as `input-too-large` whose prompt is estimated to have more tokens. The estimate errs on the high side.", ""},
-	{"preflight.oversize", KindText, "`dead`", "`dead`", "What happens to those: they are set aside.", ""},
+	{"preflight.max_input_tokens", KindInteger, "what the model takes", "at least 1", "How many tokens a prompt may have. A record whose prompt has more is too large: it is not sent, and fails as `input-too-large`.", ""},
+	{"preflight.tokens", KindText, "`estimate`", "`estimate` or `service`", "Who counts them. The estimate costs no time and errs on the high side; the service is asked, at no cost, where the estimate cannot be sure.", ""},
+	{"preflight.oversize", KindEither, "`dead`", "`dead`, or a group", "What happens to records that are too large: they are set aside, or sent to another queue, whose result comes back into them. See [too-large inputs](quarantine.md#too-large-inputs).", ""},
+	{"preflight.oversize.queue", KindText, "must be given", "as queue, and another one", "The queue that a copy of the record goes to. Its recipe needs `then`, with this recipe's queue.", ""},
+	{"preflight.oversize.recipe", KindFile, "that queue is worked on its own", "a recipe of that queue", "The recipe of that queue, for `siding run` and `siding work` to work it too.", ""},
 
 	{"retry", KindMap, "", "", "How often a message is tried, and how long it rests between.", ""},
 	{"retry.max_retries", KindInteger, "`3`", "0 to 1,000,000", "How many failed deliveries may be followed by another. 0: each message is tried once.", ""},
@@ -114,9 +118,9 @@ var keys = []Key{
 	{"alert.new_group", KindBool, "`false`", "", "At a failure of a new kind.", ""},
 	{"alert.command", KindList, "none", "", "The command to run.", ""},
 	{"alert.webhook", KindText, "none", "", "The address to send to.", ""},
-	{"then", KindMap, "", "", "Where a result goes on to.", "the results would go nowhere; take it out"},
-	{"then.queue", KindText, "none", "", "The queue.", ""},
-	{"then.field", KindPointer, "none", "", "The field of its record that the result becomes.", ""},
+	{"then", KindMap, "", "", "Where a result goes back to: the record that was sent here because it was too large, see `preflight.oversize`.", ""},
+	{"then.queue", KindText, "must be given with then", "as queue, and another one", "The queue of that record.", ""},
+	{"then.field", KindPointer, "must be given with then", "RFC 6901", "The field of that record that the result takes the place of, or becomes.", ""},
 }
 
 // find gives a key by its path, or nil.

@@ -26,6 +26,12 @@ type Recipe struct {
 	IDPointer string
 	// Concurrency is how many messages are worked on at once.
 	Concurrency int
+	// Then says where results go back to; nil: nowhere.
+	Then *siding.Then
+	// Oversize is the queue to which records go that are too large; empty: they are set aside.
+	Oversize string
+	// Side is the recipe of that queue, where this one names it; nil: none. It may have one in its turn.
+	Side *Recipe
 
 	policy siding.Policy
 	digest string
@@ -47,6 +53,11 @@ func Load(path string) (*Recipe, error) {
 // Parse reads a recipe from memory. name is what errors call it; the files that it names are relative to dir. The error
 // is an [Errors].
 func Parse(name string, src []byte, dir string) (*Recipe, error) {
+	return parse(name, src, dir, nil)
+}
+
+// parse reads a recipe that those of way have led to, each the side recipe of the one before.
+func parse(name string, src []byte, dir string, way []*Recipe) (*Recipe, error) {
 	d := readDocument(name, src)
 	if len(d.nodes) == 0 { // not a recipe at all
 		if len(d.errs) == 0 {
@@ -61,6 +72,8 @@ func Parse(name string, src []byte, dir string) (*Recipe, error) {
 	r.Concurrency = int(d.integer("concurrency", 1, 1000, 8))
 	r.policy = d.policy()
 	d.unsupported()
+	d.then(r)
+	d.oversize(r, dir, way)
 	d.handler(r, dir)
 	if len(d.errs) > 0 {
 		d.errs.sort()
@@ -87,13 +100,18 @@ func (d *document) version() {
 
 // queue gives the queue's name.
 func (d *document) queue() string {
-	name := d.text("queue", "")
 	if d.missing("queue") {
 		d.failKey("queue", "queue is missing; name the queue of the messages, for instance queue: tag-jobs")
 	}
-	if n := d.nodes["queue"]; n != nil && nodeKind(n) == "a text" {
+	return d.queueName("queue")
+}
+
+// queueName gives the name of a queue.
+func (d *document) queueName(path string) string {
+	name := d.text(path, "")
+	if n := d.nodes[path]; n != nil && nodeKind(n) == "a text" {
 		if err := checkQueue(name); err != nil {
-			d.failKey("queue", "%w", err)
+			d.failKey(path, "%w", err)
 		}
 	}
 	return name
@@ -145,11 +163,6 @@ func words[T ~string](list []T) []string {
 
 // unsupported looks into what this version refuses, so that all that is wrong shows at once.
 func (d *document) unsupported() {
-	if n := d.nodes["preflight.oversize"]; n != nil && nodeKind(n) == "a group of keys" {
-		d.fail(n, "preflight.oversize: sending records to another queue is %s; write dead, and they are set aside", notYet)
-	} else {
-		d.choice("preflight.oversize", "dead")
-	}
 	if d.text("claude.mode", "message") == "batch" {
 		d.failKey("claude.mode", "claude.mode: batch is %s; write message", notYet)
 	} else {
@@ -159,8 +172,6 @@ func (d *document) unsupported() {
 	d.boolean("alert.new_group")
 	d.list("alert.command")
 	d.text("alert.webhook", "")
-	d.text("then.queue", "")
-	d.pointer("then.field")
 }
 
 // parts gives the errors that one was joined from. What stands before a joined one, such as the name of a field, stands

@@ -42,11 +42,13 @@ claude:
   mode: message
 preflight:
   max_input_tokens: 150_000
-  oversize: dead
+  tokens: service
+  oversize: {queue: summaries, recipe: summarise.yaml}
 retry: {max_retries: 0, base: 500ms, factor: 1.5, cap: 1m, jitter: 0, gray_retries: 2, gray: [schema-mismatch, refused]}
 concurrency: 16
 on_unknown: quarantine
 budget: {usd: 5.00}
+then: {queue: albums, field: /tags}
 `
 
 // sends and runs have every key of their groups.
@@ -91,6 +93,7 @@ func folder(t *testing.T) string {
 	put(t, dir, "record.schema.json", `{"type":"object"}`)
 	put(t, dir, "tags.schema.json", `{"type":"object","properties":{"tags":{"type":"array","items":{"type":"string"}}},"required":["tags"],"additionalProperties":false}`)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "images"), 0o700))
+	put(t, dir, "summarise.yaml", summarise)
 	return dir
 }
 
@@ -121,8 +124,14 @@ func TestARecipeWithEveryKey(t *testing.T) {
 	require.Equal(t, filepath.Join(dir, "images"), r.claude.Images.Root)
 	require.Equal(t, 5*siding.USD, r.claude.Budget)
 	require.True(t, r.AsksClaude())
+	require.True(t, r.claude.CountTokens)
+	require.Equal(t, "summaries", r.claude.Oversize)
+	require.Equal(t, &siding.Then{Queue: "albums", Field: "/tags"}, r.Then)
+	require.Equal(t, "summaries", r.Side.Queue)
+	require.Equal(t, filepath.Join(dir, "summarise.yaml"), r.Side.Name)
+	require.Equal(t, &siding.Then{Queue: "tag-jobs", Field: "/description"}, r.Side.Then)
 	for _, k := range Keys() {
-		if k.Refused == "" && !strings.HasPrefix(k.Path, "alert.") && !strings.HasPrefix(k.Path, "then.") {
+		if k.Refused == "" && !strings.HasPrefix(k.Path, "alert.") {
 			name, text := k.Path[strings.LastIndexByte(k.Path, '.')+1:], everything
 			switch group, _, _ := strings.Cut(k.Path, "."); group {
 			case "webhook":
