@@ -133,6 +133,18 @@ func (s *Schema) conform(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w: %q", err, cut(string(text), shown))
 	}
+	if v, err = s.respelled(v); err != nil {
+		return nil, err
+	}
+	if err := s.check(plain(v)); err != nil {
+		return nil, err
+	}
+	return appendJSON(nil, v), nil
+}
+
+// respelled gives an answer with its enumerated values in the schema's spelling. The error is about a number that cannot
+// be checked.
+func (s *Schema) respelled(v any) (any, error) {
 	// Each round mends what the one before has found; a mended value can only uncover faults behind it.
 	for range 8 {
 		p := plain(v)
@@ -141,7 +153,7 @@ func (s *Schema) conform(text []byte) ([]byte, error) {
 		}
 		bad := s.compiled.Validate(p)
 		if bad == nil {
-			return appendJSON(nil, v), nil
+			break
 		}
 		mended := false
 		for _, leaf := range leaves(bad) {
@@ -155,10 +167,7 @@ func (s *Schema) conform(text []byte) ([]byte, error) {
 			break
 		}
 	}
-	if err := s.check(plain(v)); err != nil {
-		return nil, err
-	}
-	return appendJSON(nil, v), nil
+	return v, nil
 }
 
 // respell gives the schema's spelling of a value that differs from it only in capitalisation.
