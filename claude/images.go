@@ -17,7 +17,8 @@ import (
 
 // The service's limits for images, by its documentation of August 2026.
 const (
-	maxImageBase64 = 10 << 20 // of one image, in bytes of its base64 form
+	MaxImageBase64 = 10 << 20 // of one image, in bytes of its base64 form
+	MaxImageSide   = 8000     // of one image, in pixels; less in requests with more than 20
 	maxImages      = 100      // in one request
 )
 
@@ -115,7 +116,7 @@ func readImage(root *os.Root, name string) (imageFile, *siding.Failure) {
 		return imageFile{}, fileFault(label, err)
 	}
 	defer f.Close()
-	const most = maxImageBase64 / 4 * 3
+	const most = MaxImageBase64 / 4 * 3
 	raw, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return imageFile{}, fileFault(label, err)

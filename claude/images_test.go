@@ -65,7 +65,7 @@ func TestImagesThatCannotBeSent(t *testing.T) {
 	}
 	write("text.png", []byte("this is not an image"))
 	write("empty.png", nil)
-	write("huge.png", append(pixel(t), make([]byte, maxImageBase64)...))
+	write("huge.png", append(pixel(t), make([]byte, MaxImageBase64)...))
 	require.NoError(t, os.Symlink("../secret.png", filepath.Join(root, "link.png")))
 	require.NoError(t, os.Symlink("loop.png", filepath.Join(root, "loop.png")))
 	require.NoError(t, os.Symlink(outside, filepath.Join(root, "dirlink")))

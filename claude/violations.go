@@ -75,6 +75,8 @@ func (s *Schema) violations(v any, limit int) ([]Violation, int, error) {
 			list[i].Types = k.Want
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Violation) int { return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Text, b.Text)) })
+	slices.SortStableFunc(list, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Text, b.Text))
+	})
 	return list[:min(limit, keep)], len(all), nil
 }

@@ -35,7 +35,7 @@ func Register(c Check) error {
 	checks.Lock()
 	defer checks.Unlock()
 	taken := func(each Check) bool { return each.Name == c.Name }
-	if slices.ContainsFunc(checks.own, taken) || slices.ContainsFunc(builtinChecks(), func(b builtin) bool { return b.name == c.Name }) {
+	if c.Name == checkResult || slices.ContainsFunc(checks.own, taken) || slices.ContainsFunc(builtinChecks(), func(b builtin) bool { return b.name == c.Name }) {
 		return fmt.Errorf("there is a check %s already", c.Name)
 	}
 	checks.own = append(checks.own, c)
@@ -65,29 +65,37 @@ const MaxFindings = 20
 // body, and gives nil where nothing was found.
 func Diagnose(ctx context.Context, s Subject, f Facts) []Finding {
 	var all []Finding
-	e := &exam{s: s, f: f}
+	e := newExam(s, f)
 	for _, b := range builtinChecks() {
-		all = append(all, examine(b.name, func() []Finding { return b.find(ctx, e) })...)
+		all = append(all, examine(b.name, func() ([]Finding, int) { return b.find(ctx, e) })...)
+		e.found = all
 	}
 	checks.RLock()
 	own := slices.Clone(checks.own)
 	checks.RUnlock()
 	for _, c := range own {
-		all = append(all, examine(c.Name, func() []Finding { return c.Find(ctx, s, f) })...)
+		all = append(all, examine(c.Name, func() ([]Finding, int) {
+			list := c.Find(ctx, s, f)
+			return list, len(list)
+		})...)
 	}
-	return all
+	return append(all, examine(checkResult, func() ([]Finding, int) { return e.checkResult(ctx, all) })...)
 }
 
+// checkResult is the name of the check that comes last: whether the repairs that were found to fit mend the message.
+const checkResult = "repairs"
+
 // examine runs one check and keeps what it finds within bounds.
-func examine(name string, find func() []Finding) (list []Finding) {
+func examine(name string, find func() (list []Finding, total int)) (list []Finding) {
 	defer func() {
 		if p := recover(); p != nil {
 			list = []Finding{{Check: name, Code: "check-panicked", Text: "the check panicked: " + shorten(fmt.Sprint(p)), Repairs: []string{}}}
 		}
 	}()
-	list = find()
-	if more := len(list) - MaxFindings; more > 0 {
-		list = append(list[:MaxFindings:MaxFindings], Finding{Code: "more", Text: fmt.Sprintf("and %d more", more)})
+	found, total := find()
+	list = slices.Clone(found[:min(len(found), MaxFindings)])
+	if more := total - len(list); more > 0 {
+		list = append(list, Finding{Code: codeMore, Text: fmt.Sprintf("and %d more", more)})
 	}
 	for i := range list {
 		each := &list[i]
@@ -100,16 +108,5 @@ func examine(name string, find func() []Finding) (list []Finding) {
 	return list
 }
 
-// An exam is what the checks that are built in share while they look into one dead letter.
-type exam struct {
-	s Subject
-	f Facts
-}
-
-// builtin is a check that is built in.
-type builtin struct {
-	name string
-	find func(ctx context.Context, e *exam) []Finding
-}
-
-func builtinChecks() []builtin { return nil }
+// codeMore is the code of the finding that counts those that are not listed.
+const codeMore = "more"

@@ -58,6 +58,7 @@ type scanner struct {
 	at     int
 	open   []container
 	expect expect
+	lax    bool // control characters may stand in texts too
 }
 
 // walk hands the tokens to visit until it gives false, and gives what is wrong with the text; nil: nothing up to there.
@@ -223,7 +224,7 @@ func (s *scanner) text() (end int, f *syntaxFault) {
 		case c == '"':
 			s.at = i + 1
 			return s.at, nil
-		case c < ' ':
+		case c < ' ' && !s.lax:
 			return 0, s.faultAt(codeControl, i)
 		case c == '\\':
 			n := escapeLength(s.b[i:])
