@@ -23,7 +23,8 @@ type Campaigner interface {
 	// StartCampaign ends the selecting; a campaign that has been started stays as it is.
 	StartCampaign(ctx context.Context, id CampaignID) error
 	// NextMembers gives pending members with their bodies, at most n and at most as many as may be sent now
-	// ([Campaign.Allow]), in the order in which they became members.
+	// ([Campaign.Allow]), in the order in which they became members. After one with which the bodies come to
+	// [MaxMemberBytes] it gives no more.
 	NextMembers(ctx context.Context, id CampaignID, n int) ([]CampaignMember, error)
 	// ReturnMembers writes what was decided of pending members, all in one write: sent back as [Quarantine.Return] does, or
 	// passed over. A member that is dead no more, was redriven since it became one, or has another body than m.Return.From
@@ -43,6 +44,9 @@ type Campaigner interface {
 	// in one of the statuses, or all.
 	CampaignMembers(ctx context.Context, id CampaignID, statuses ...MemberStatus) iter.Seq2[CampaignMember, error]
 }
+
+// MaxMemberBytes bounds the bodies that [Campaigner.NextMembers] gives at once.
+const MaxMemberBytes = 8 << 20
 
 // Place is a place in a listing of dead letters; the zero Place is its beginning.
 type Place struct{ At, Number int64 }

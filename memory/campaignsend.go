@@ -16,14 +16,16 @@ func (s *Store) NextMembers(ctx context.Context, id siding.CampaignID, n int) (o
 			return err
 		}
 		allowed, _ := c.Allow(x.now)
+		bytes := 0
 		for _, e := range x.enlisted[id] {
-			if int64(len(out)) >= min(allowed, int64(n)) {
+			if int64(len(out)) >= min(allowed, int64(n)) || bytes >= siding.MaxMemberBytes {
 				break
 			}
 			if e.status == siding.MemberPending {
 				one := x.shownEnlisted(e)
 				m := shown(x.messages[e.message], true)
 				one.Message = &m
+				bytes += len(m.Body)
 				out = append(out, one)
 			}
 		}

@@ -117,6 +117,15 @@ func campaignCases() []testCase {
 				require.Nil(f, m.Message)
 			}
 		}},
+		{"large bodies come a few at a time", func(f *fixture) {
+			for i := range 5 {
+				f.enqueue(siding.NewMessage{ID: fmt.Sprint(i), Body: make([]byte, siding.MaxMemberBytes/2), Dead: permanent("no good")})
+			}
+			id := f.campaign(siding.CampaignPlan{})
+			got, err := f.store.NextMembers(f.ctx, id, 100)
+			require.NoError(f, err)
+			require.Len(f, got, 2)
+		}},
 		{"what is decided beyond the allowance stays pending, and what is decided twice is done once", func(f *fixture) {
 			f.broken(6)
 			id := f.campaign(siding.CampaignPlan{Canary: 2, MinSuccess: 0.9})

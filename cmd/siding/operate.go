@@ -52,11 +52,8 @@ type operatedLine struct {
 
 // operate does an operation on a selection of dead letters.
 func (a *app) operate(ctx context.Context, sf *selectFlags, all, dryRun bool, op operation) error {
-	switch {
-	case sf.empty() && !all:
-		return usagef("nothing is selected, so nothing is %s; choose with --id, --cause, --queue and the like, or give --all", op.verb)
-	case !sf.empty() && all:
-		return usagef("--all and a selection contradict each other; give one of them")
+	if err := sf.checkAll(all, op.verb); err != nil {
+		return err
 	}
 	open := a.openWriting
 	if dryRun {
@@ -79,6 +76,17 @@ func (a *app) operate(ctx context.Context, sf *selectFlags, all, dryRun bool, op
 		err = a.operateOn(ctx, store, sel, dryRun, op)
 	}
 	return storeError(err)
+}
+
+// checkAll lets either a selection or --all through.
+func (s *selectFlags) checkAll(all bool, verb string) error {
+	switch {
+	case s.empty() && !all:
+		return usagef("nothing is selected, so nothing is %s; choose with --id, --cause, --queue and the like, or give --all", verb)
+	case !s.empty() && all:
+		return usagef("--all and a selection contradict each other; give one of them")
+	}
+	return nil
 }
 
 // checkNamed looks at IDs that are named one by one: each must exist, in one queue only.

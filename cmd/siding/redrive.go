@@ -15,8 +15,8 @@ import (
 type redriveFlags struct {
 	selectFlags
 	all, dryRun bool
-	rate        string
 	repairFlags
+	campaign campaignFlags
 }
 
 func (a *app) redriveCommand() *cobra.Command {
@@ -29,10 +29,10 @@ func (a *app) redriveCommand() *cobra.Command {
 			"the queue until \"siding run\" or \"siding work\" works on them.\n\n" +
 			"--repair mends each before, several one after the other; the body as it was stays in the history. What a repair does\n" +
 			"not change, or makes invalid, is told and stays: the exit code is 3 then. With --dry-run it shows what would change,\n" +
-			"and what it would cost.\n\n" + repairHelp + "\n\n" + whereHelp,
+			"and what it would cost.\n\n" + campaignHelp + "\n\n" + repairHelp + "\n\n" + whereHelp,
 		Example: example("siding redrive --cause invalid-utf8 --repair strip-invalid-utf8 --dry-run",
 			"siding redrive --cause invalid-utf8 --repair strip-invalid-utf8", "siding redrive --id img-0412",
-			"siding redrive --all --rate 10/s"),
+			"siding redrive --all --canary 10 --min-success 0.95 --rate 10/s"),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.redrive(cmd, f)
@@ -42,28 +42,30 @@ func (a *app) redriveCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.BoolVar(&f.all, "all", false, "everything that was set aside, in all queues")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "only show and count what would be sent back")
-	fl.StringVar(&f.rate, "rate", "", "at most this many: 10/s, 100/m or 1000/h (default: no limit)")
 	f.repairFlags.register(cmd)
+	f.campaign.register(cmd)
 	return cmd
 }
 
 func (a *app) redrive(cmd *cobra.Command, f redriveFlags) error {
-	every, err := parseRate(f.rate)
-	if err != nil {
-		return err
-	}
 	mend, err := f.mender(cmd)
+	if err == nil {
+		err = f.campaign.read(cmd)
+	}
 	if err != nil {
 		return err
 	}
 	op := operation{
-		verb: "sent back", every: every, mend: mend, needsBody: true,
+		verb: "sent back", mend: mend, needsBody: true,
 		do: func(ctx context.Context, s siding.Store, queue string, ids []string) ([]error, error) {
 			return s.Redrive(ctx, queue, ids...)
 		},
 	}
 	if mend != nil {
 		op.do = mend.send
+	}
+	if f.campaign.asked {
+		return a.campaign(cmd.Context(), &f, op)
 	}
 	return a.operate(cmd.Context(), &f.selectFlags, f.all, f.dryRun, op)
 }

@@ -174,9 +174,25 @@ func (r *oneRun) work(ctx context.Context) error {
 		return err
 	}
 	r.before = stats
-	if stats.Pending+stats.Held == 0 {
-		return nil
+	c := r.campaignsOf(r.store, r.path, r.recipe.Queue)
+	defer c.close()
+	for more := stats.Pending+stats.Held > 0; ; {
+		if more {
+			if err := r.workOff(ctx, c, stats); err != nil {
+				return err
+			}
+		}
+		if more, err = c.left(ctx, r.input); err != nil || !more {
+			return err
+		}
+		if stats, err = r.store.InputStats(ctx, r.input, r.digest); err != nil {
+			return err
+		}
 	}
+}
+
+// workOff works on what is ready, and on what campaigns send back meanwhile.
+func (r *oneRun) workOff(ctx context.Context, c *campaigns, stats siding.InputStats) error {
 	p := newProgress(stats)
 	w, err := r.worker(worker.Config{Input: r.input, Drain: true, Observe: p.observe, Wait: r.flags.wait.forHold})
 	if err != nil {
@@ -186,7 +202,7 @@ func (r *oneRun) work(ctx context.Context) error {
 		return r.store.InputStats(ctx, r.input, r.digest)
 	})
 	defer stop()
-	return r.runWorker(ctx, w)
+	return c.during(ctx, func() error { return r.runWorker(ctx, w) })
 }
 
 // finish ends every run that has got to work: results, summary, and how it ended.

@@ -59,7 +59,9 @@ func (a *app) workOn(ctx context.Context, j *job, wait waitFlag) error {
 	stop := a.showProgress(ctx, p, func(ctx context.Context) (siding.InputStats, error) {
 		return queueTotals(ctx, j.store, j.recipe.Queue)
 	})
-	err = a.runWorker(ctx, w)
+	c := a.campaignsOf(j.store, j.path, j.recipe.Queue)
+	err = c.during(ctx, func() error { return a.runWorker(ctx, w) })
+	c.close()
 	stop()
 	after, serr := queueTotals(context.WithoutCancel(ctx), j.store, j.recipe.Queue)
 	if serr == nil && j.sim != nil {
