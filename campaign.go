@@ -336,6 +336,15 @@ func (c *Campaign) Act(a CampaignAction, why string, now time.Time) error {
 	return nil
 }
 
+// Did says for the audit trail what was done to a campaign, and why.
+func (c *Campaign) Did(what, why string) string {
+	text := fmt.Sprintf("campaign %d %s", c.ID, what)
+	if why != "" {
+		text += ": " + Scrub(why, MaxHeader)
+	}
+	return text
+}
+
 // saturate adds without overflow.
 func saturate(a, b int64) int64 {
 	if b > math.MaxInt64-a {

@@ -51,6 +51,7 @@ func (s *Store) CreateCampaign(ctx context.Context, p siding.CampaignPlan) (out 
 		x.lastCampaign++
 		c.ID = x.lastCampaign
 		x.putCampaign(&c)
+		x.did(siding.ActOf(ctx), siding.ActionCampaign, p.Selection.Queue, c.Did("made", ""), 1)
 		out = c
 		return nil
 	})
@@ -80,6 +81,7 @@ func (s *Store) ActOnCampaign(ctx context.Context, id siding.CampaignID, a sidin
 			return err
 		}
 		x.putCampaign(c)
+		x.did(siding.ActOf(ctx), siding.ActionCampaign, c.Plan.Selection.Queue, c.Did(string(c.State), why), 1)
 		out = *c
 		return nil
 	})

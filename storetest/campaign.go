@@ -244,6 +244,28 @@ func campaignCases() []testCase {
 			require.NoError(f, f.store.StartCampaign(f.ctx, id), "it has been started")
 			require.Equal(f, before, f.campaignIs(id, siding.CampaignFinished))
 		}},
+		{"what operators do with a campaign is in the audit trail, with who and why", func(f *fixture) {
+			f.broken(2)
+			ctx := siding.WithAct(f.ctx, siding.Act{By: "me", Text: "siding redrive"})
+			c, err := f.store.CreateCampaign(ctx, siding.CampaignPlan{Selection: siding.Selection{Queue: f.queue}})
+			require.NoError(f, err)
+			require.NoError(f, f.store.StartCampaign(f.ctx, c.ID))
+			_, err = f.store.ActOnCampaign(ctx, c.ID, siding.CampaignPause, "too early")
+			require.ErrorIs(f, err, siding.ErrWrongState, "it has finished: nothing was selected")
+			id := f.campaign(siding.CampaignPlan{})
+			_, err = f.store.ActOnCampaign(ctx, id, siding.CampaignPause, "lunch")
+			require.NoError(f, err)
+			var got []siding.AuditEntry
+			for e, err := range f.store.Audit(f.ctx, siding.AuditOptions{Queue: f.queue, Actions: []siding.Action{siding.ActionCampaign}}) {
+				require.NoError(f, err)
+				got = append(got, e)
+			}
+			require.Len(f, got, 3)
+			require.Equal(f, []string{"me", "", "me"}, []string{got[0].Act.By, got[1].Act.By, got[2].Act.By})
+			require.Contains(f, got[0].Detail, fmt.Sprintf("campaign %d paused: lunch", id))
+			require.NotContains(f, got[0].Detail, "\x1b")
+			require.Contains(f, got[2].Detail, fmt.Sprintf("campaign %d made", c.ID))
+		}},
 		{"nobody's campaign is not found", func(f *fixture) {
 			const nobody = siding.CampaignID(math.MaxInt32)
 			_, err := f.store.Campaign(f.ctx, nobody)
