@@ -35,8 +35,12 @@ type op struct {
 	shared bool
 	tokens []siding.LeaseToken
 	gates  []siding.GateKeys
-	err    error
-	done   chan struct{}
+	// fresh are messages that it enqueues in a queue.
+	fresh   []incoming
+	queue   string
+	options siding.EnqueueOptions
+	err     error
+	done    chan struct{}
 }
 
 // write has an operation carried out while no other process writes; see [Store.do].
@@ -207,6 +211,10 @@ func (s *Store) transact(group []*op, alone bool) (failed *op, err error) {
 	defer pooled.Release()
 	t, err := s.begin(&conn{c: pooled.Conn(), ctx: ctx, sql: &s.texts}, group, alone)
 	if err != nil {
+		t.rollback(ctx)
+		return nil, err
+	}
+	if err := t.insertFresh(group); err != nil {
 		t.rollback(ctx)
 		return nil, err
 	}

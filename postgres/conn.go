@@ -21,6 +21,7 @@ type conn struct {
 	ctx     context.Context //nolint:containedctx // of the work for which the connection was taken
 	sql     *texts
 	waiting pgx.Batch
+	bulks   []*bulk
 	wrote   bool // a statement has changed a row, or one waits that may
 }
 
@@ -58,6 +59,7 @@ func (c *conn) counted(n int64, query string, args ...any) error {
 
 // flush carries out what waits.
 func (c *conn) flush() error {
+	c.gather()
 	if c.waiting.Len() == 0 {
 		return nil
 	}
@@ -68,6 +70,7 @@ func (c *conn) flush() error {
 
 // exec carries out a statement and gives the number of rows changed.
 func (c *conn) exec(query string, args ...any) (n int64, err error) {
+	c.gather()
 	c.waiting.Queue(c.sql.of(query), bind(args)...).Exec(func(tag pgconn.CommandTag) error {
 		n = tag.RowsAffected()
 		return nil
@@ -86,7 +89,7 @@ func (c *conn) insert(query string, args ...any) (id int64, err error) {
 
 // query calls fn for each row. The row is only valid during the call, in which the connection can do nothing else.
 func (c *conn) query(fn func(*row) error, query string, args ...any) error {
-	if c.waiting.Len() == 0 {
+	if c.gather(); c.waiting.Len() == 0 {
 		rows, err := c.c.Query(c.ctx, c.sql.of(query), bind(args)...)
 		if err != nil {
 			return err
@@ -99,6 +102,7 @@ func (c *conn) query(fn func(*row) error, query string, args ...any) error {
 
 // ask queues a query, for which fn is called by the flush.
 func (c *conn) ask(fn func(*row) error, query string, args ...any) {
+	c.gather()
 	c.waiting.Queue(c.sql.of(query), bind(args)...).Query(func(rows pgx.Rows) error { return eachRow(rows, fn) })
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/siding-dev/siding"
 )
@@ -26,7 +25,7 @@ func (s *Store) Enqueue(ctx context.Context, queue string, o siding.EnqueueOptio
 		return nil, ctx.Err()
 	}
 	var out []siding.Enqueued
-	err := s.do(&op{ctx: ctx, name: "enqueue", bytes: bytes, shared: true, run: func(t *tx) error {
+	err := s.do(&op{ctx: ctx, name: "enqueue", bytes: bytes, shared: true, queue: queue, options: o, fresh: in, run: func(t *tx) error {
 		out = make([]siding.Enqueued, len(in))
 		q, err := t.queue(queue, true)
 		if err != nil {
@@ -175,17 +174,22 @@ func (t *tx) insertMessage(q int64, input siding.InputID, in incoming) (placed, 
 	if input != 0 {
 		inInput = int64(input)
 	}
+	if in.plain(siding.EnqueueOptions{Input: input}) {
+		if id := t.takeFresh(q, &in); id != 0 {
+			t.appear(q, st)
+			return placed{message: id, standing: st}, nil
+		}
+	}
 	id, err := t.insert(`INSERT INTO messages (queue, event_id, state, priority, available_at, expires_at, received_at,
 		dead_at, reason, cause, fingerprint, input, ordinal, fairness_key)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id`,
-		q, in.id, string(state), int64(in.priority), t.from(in.notBefore), micros(in.expiresAt), t.now,
+		q, in.id, string(state), int64(in.priority), in.from(t.now), micros(in.expiresAt), t.now,
 		deadAt, reason, cause, fingerprint, inInput, in.ordinal, text(in.fairnessKey))
 	if err != nil || id == 0 {
 		return placed{}, err
 	}
-	err = t.send("INSERT INTO bodies (message, hash, content_type, headers, body) VALUES (?, ?, ?, ?, ?)",
-		id, in.hash[:], in.contentType, in.headers, in.body)
-	if err == nil && in.failure != nil {
+	t.row(true, insertBodies, id, in.hash[:], in.contentType, in.headers, in.body)
+	if in.failure != nil {
 		err = t.setError(id, in.failure)
 	}
 	if err == nil && input == 0 && in.source != nil {
@@ -196,11 +200,11 @@ func (t *tx) insertMessage(q int64, input siding.InputID, in incoming) (placed, 
 }
 
 // from gives the time from which a message may be leased.
-func (t *tx) from(notBefore time.Time) int64 {
-	if notBefore.IsZero() {
-		return t.now
+func (c *content) from(now int64) int64 {
+	if c.notBefore.IsZero() {
+		return now
 	}
-	return max(t.now, roundUp(notBefore).UnixMicro())
+	return max(now, roundUp(c.notBefore).UnixMicro())
 }
 
 // enqueueKnown compares a message with the one that has its ID.

@@ -133,7 +133,7 @@ func (t *tx) observe(m *stored, s siding.Settlement) (observed, error) {
 	var o observed
 	o.failure, o.effects = gates.Observe(siding.Observed{
 		Token: s.Token, Delivery: m.Deliveries, Started: m.leaseStarted, Attempt: m.Attempt, Redrives: m.Redrives,
-		HeldAt: m.HeldAt, Failure: s.Failure, NoCall: s.NoCall,
+		HeldAt: m.HeldAt, Failure: s.Failure, NoCall: s.NoCall, OtherLane: s.OtherLane,
 	}, fromMicros(t.now), s.Rand)
 	return o, nil
 }

@@ -140,17 +140,16 @@ func offset(e *siding.LastError) any {
 
 // setError writes the last error of a message; nil removes it.
 func (t *tx) setError(message int64, e *siding.LastError) error {
-	var err error
 	if e == nil {
-		err = t.send("DELETE FROM last_errors WHERE message = ?", message)
-		return err
+		return t.send("DELETE FROM last_errors WHERE message = ?", message)
 	}
-	err = t.send(`INSERT INTO last_errors (message, outcome, cause, fingerprint, error, status, request_id, fault_offset)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (message) DO UPDATE SET outcome = excluded.outcome, cause = excluded.cause,
+	t.row(true, `INSERT INTO last_errors (message, outcome, cause, fingerprint, error, status, request_id, fault_offset)
+		SELECT * FROM unnest(?::bigint[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::text[], ?::bigint[])
+		ON CONFLICT (message) DO UPDATE SET outcome = excluded.outcome, cause = excluded.cause,
 		fingerprint = excluded.fingerprint, error = excluded.error, status = excluded.status, request_id = excluded.request_id,
-		fault_offset = excluded.fault_offset`, message, string(e.Outcome), string(e.Cause), e.Fingerprint, e.Text,
-		e.Status, e.RequestID, offset(e))
-	return err
+		fault_offset = excluded.fault_offset`,
+		message, string(e.Outcome), string(e.Cause), e.Fingerprint, e.Text, e.Status, e.RequestID, offset(e))
+	return nil
 }
 
 // content is what a producer gave besides the ID.

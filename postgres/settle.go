@@ -89,11 +89,7 @@ func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
 			return d, err
 		}
 	}
-	err := t.place(m, siding.StateLeased, `lease_nonce = 0, cause = ?, fingerprint = ?, digest = ?`,
-		text(m.cause), text(m.fingerprint), text(m.Digest))
-	if err != nil {
-		return d, err
-	}
+	t.place(m, siding.StateLeased)
 	if err := t.record(m, d, s, e); err != nil {
 		return d, err
 	}
@@ -123,23 +119,28 @@ func (m *stored) route(d siding.Decision, now time.Time) {
 	}
 }
 
-// place writes where a message is and its counters, for one that was in a state and whose latest delivery is still the
-// same; more are other columns to set.
-func (t *tx) place(m *stored, was siding.State, more string, args ...any) error {
+// placeAll writes where messages are and their counters: of those that were in a state and whose latest delivery is still
+// the same. None of them is leased then.
+const placeAll = `UPDATE messages m SET state = u.state, turn = u.turn, available_at = u.available_at, attempt = u.attempt,
+	gray = u.gray, waits = u.waits, interruptions = u.interruptions, suspect = u.suspect, solo_crashes = u.solo_crashes,
+	alone = u.alone, held_at = u.held_at, dead_at = u.dead_at, reason = u.reason, lease_nonce = 0, cause = u.cause,
+	fingerprint = u.fingerprint, digest = u.digest
+	FROM unnest(?::text[], ?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[], ?::boolean[],
+		?::bigint[], ?::boolean[], ?::bigint[], ?::bigint[], ?::text[], ?::text[], ?::text[], ?::text[],
+		?::bigint[], ?::text[], ?::bigint[], ?::bigint[])
+		AS u (state, turn, available_at, attempt, gray, waits, interruptions, suspect, solo_crashes, alone, held_at, dead_at,
+		reason, cause, fingerprint, digest, id, was, nonce, number)
+	WHERE m.id = u.id AND m.state = u.was AND m.lease_nonce = u.nonce AND m.deliveries = u.number`
+
+// place writes where a message is that was in a state.
+func (t *tx) place(m *stored, was siding.State) {
 	at := m.AvailableAt
 	if at.IsZero() {
 		at = fromMicros(t.now)
 	}
-	if more != "" {
-		more = ", " + more
-	}
-	args = append([]any{
-		string(m.State), m.turn(), micros(at), m.Attempt, m.Gray, m.Waits, m.Interruptions, m.Suspect, m.SoloCrashes, m.Alone,
-		micros(m.HeldAt), micros(m.DeadAt), text(string(m.Reason)),
-	}, args...)
-	return t.guarded(`UPDATE messages SET state = ?, turn = ?, available_at = ?, attempt = ?, gray = ?, waits = ?, interruptions = ?,
-		suspect = ?, solo_crashes = ?, alone = ?, held_at = ?, dead_at = ?, reason = ?`+more+`
-		WHERE id = ? AND state = ? AND lease_nonce = ? AND deliveries = ?`, append(args, m.id, string(was), m.nonce, m.Deliveries)...)
+	t.row(true, placeAll, string(m.State), m.turn(), micros(at), m.Attempt, m.Gray, m.Waits, m.Interruptions, m.Suspect,
+		m.SoloCrashes, m.Alone, micros(m.HeldAt), micros(m.DeadAt), text(string(m.Reason)), text(m.cause), text(m.fingerprint),
+		text(m.Digest), m.id, string(was), m.nonce, m.Deliveries)
 }
 
 // record writes what a delivery leaves behind: its history, its result and its verdicts.
@@ -148,9 +149,8 @@ func (t *tx) record(m *stored, d siding.Decision, s siding.Settlement, e *siding
 		return err
 	}
 	if d.State == siding.StateDone && s.Result != nil {
-		if err := t.send("INSERT INTO results (message, result) VALUES (?, ?) ON CONFLICT (message) DO UPDATE SET codec = '', key_id = '', result = excluded.result", m.id, s.Result); err != nil {
-			return err
-		}
+		t.row(true, `INSERT INTO results (message, result) SELECT * FROM unnest(?::bigint[], ?::bytea[])
+			ON CONFLICT (message) DO UPDATE SET codec = '', key_id = '', result = excluded.result`, m.id, s.Result)
 	}
 	for _, j := range s.Judged {
 		if err := t.judge(m.id, j); err != nil {
@@ -166,21 +166,20 @@ func (t *tx) remember(m *stored, outcome siding.Outcome, digest string, e *sidin
 	if started.IsZero() {
 		started = time.UnixMicro(t.now)
 	}
-	var err error
-	if e == nil {
-		err = t.send("INSERT INTO deliveries (message, number, started_at, ended_at, worker, outcome, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			m.id, m.Deliveries, started.UnixMicro(), t.now, m.worker, string(outcome), text(digest))
-	} else {
-		err = t.send(`INSERT INTO deliveries (message, number, started_at, ended_at, worker, outcome, digest, cause, fingerprint,
-			error, status, request_id, fault_offset) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			m.id, m.Deliveries, started.UnixMicro(), t.now, m.worker, string(outcome), text(digest), string(e.Cause), e.Fingerprint,
-			e.Text, e.Status, e.RequestID, offset(e))
+	var failed [6]any // NULL when done
+	if e != nil {
+		failed = [...]any{string(e.Cause), e.Fingerprint, e.Text, e.Status, e.RequestID, offset(e)}
 	}
-	if old := m.Deliveries - siding.HistoryEnds; err == nil && old > siding.HistoryEnds {
-		err = t.send("DELETE FROM deliveries WHERE message = ? AND number = ?", m.id, old)
+	t.row(true, rememberAll, append([]any{m.id, m.Deliveries, started.UnixMicro(), t.now, m.worker, string(outcome), text(digest)}, failed[:]...)...)
+	if old := m.Deliveries - siding.HistoryEnds; old > siding.HistoryEnds {
+		return t.send("DELETE FROM deliveries WHERE message = ? AND number = ?", m.id, old)
 	}
-	return err
+	return nil
 }
+
+const rememberAll = `INSERT INTO deliveries (message, number, started_at, ended_at, worker, outcome, digest, cause, fingerprint,
+	error, status, request_id, fault_offset) SELECT * FROM unnest(?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[], ?::text[],
+	?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::text[], ?::bigint[])`
 
 // judge writes a delivery's verdict on an answer to the message.
 func (t *tx) judge(message int64, j siding.Judgement) error {

@@ -39,7 +39,7 @@ func (t *tx) supersede(m *stored, c content) error {
 	}
 	err = t.guarded(`UPDATE messages SET state = ?, priority = ?, available_at = ?, expires_at = ?, `+forgotten+`, pending = false,
 		dead_at = ?, reason = ?, cause = ?, fingerprint = ?, digest = NULL, fairness_key = ? WHERE id = ? AND state <> 'leased'`,
-		string(m.State), int64(c.priority), t.from(c.notBefore), micros(c.expiresAt), deadAt, reason, text(m.cause),
+		string(m.State), int64(c.priority), c.from(t.now), micros(c.expiresAt), deadAt, reason, text(m.cause),
 		text(m.fingerprint), text(c.fairnessKey), m.id)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (t *tx) setPending(m *stored, c content) error {
 		ON CONFLICT (message) DO UPDATE SET hash = excluded.hash, codec = '', key_id = '', content_type = excluded.content_type,
 		headers = excluded.headers, body = excluded.body, available_at = excluded.available_at, expires_at = excluded.expires_at,
 		priority = excluded.priority, fairness_key = excluded.fairness_key, failure = excluded.failure`, m.id, c.hash[:], c.contentType, c.headers,
-		c.body, t.from(c.notBefore), micros(c.expiresAt), int64(c.priority), text(c.fairnessKey), failure)
+		c.body, c.from(t.now), micros(c.expiresAt), int64(c.priority), text(c.fairnessKey), failure)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,8 @@ type tx struct {
 	process int64
 	// rows are the messages that were locked at the beginning, for the first that asks for each.
 	rows map[int64]*stored
+	// fresh are the messages that the beginning has made, for the operations that enqueue them.
+	fresh map[freshKey]int64
 	// tallies and spends are changes of sums that the end of the transaction writes, so that a group of operations
 	// writes each sum once.
 	tallies map[tallyKey]int64
@@ -50,6 +52,11 @@ func (t *tx) mustBeAlone() error {
 	return nil
 }
 
+// settings are those of a write transaction. What it reads stands in indexes, always: a plan that was made while a table was
+// small must not read all of it when it has grown. A commit is durable, whatever the server's default.
+const settings = `SELECT set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true),
+	set_config('jit', 'off', true), CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END`
+
 // begin starts a transaction: it waits for its turn and for what the operations name, reads what the store is, and is
 // told the time, all in one way to the server and back.
 func (s *Store) begin(c *conn, group []*op, alone bool) (*tx, error) {
@@ -61,7 +68,7 @@ func (s *Store) begin(c *conn, group []*op, alone bool) (*tx, error) {
 	if alone {
 		turn = "SELECT pg_advisory_xact_lock(?, ?)"
 	}
-	err := errors.Join(c.send("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"), c.send(turn, s.at.class, writeLock))
+	err := errors.Join(c.send("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"), c.send(settings), c.send(turn, s.at.class, writeLock))
 	if err == nil && !alone {
 		err = t.lockNamed(group)
 	}
@@ -74,8 +81,7 @@ func (s *Store) begin(c *conn, group []*op, alone bool) (*tx, error) {
 	c.ask(func(r *row) error {
 		id, format, t.process, t.now, found = r.str(0), r.int(1), r.int(2), r.int(3), true
 		return r.err
-	}, `SELECT store_id, format, (SELECT p.id FROM processes p WHERE p.id = ? AND NOT p.gone), tick(?, ?, ?),
-		CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END FROM meta`,
+	}, `SELECT store_id, format, (SELECT p.id FROM processes p WHERE p.id = ? AND NOT p.gone), tick(?, ?, ?) FROM meta`,
 		s.process.Load(), len(group), s.wall(), s.at.class)
 	err = c.flush()
 	c.wrote = false // nothing that must be kept

@@ -109,7 +109,6 @@ CREATE INDEX messages_ready ON messages (queue, turn, priority DESC, available_a
 CREATE INDEX messages_ready_input ON messages (input, turn, priority DESC, available_at, id)
   WHERE state = 'ready' AND input IS NOT NULL;
 CREATE INDEX messages_leased ON messages (queue, lease_until) WHERE state = 'leased';
-CREATE INDEX messages_leased_process ON messages (process) WHERE state = 'leased';
 CREATE INDEX messages_expiring ON messages (queue, expires_at) WHERE state = 'ready' AND expires_at IS NOT NULL;
 CREATE INDEX messages_dead ON messages (dead_at, id) WHERE state = 'dead';
 CREATE INDEX messages_dead_group ON messages (queue, cause, fingerprint, dead_at) WHERE state = 'dead';
