@@ -80,6 +80,8 @@ func (s *Store) checkRange(ctx context.Context, table checkedTable, from, to int
 		switch table.name {
 		case "messages":
 			return checkReadable(c, from, to, &found)
+		case "campaigns":
+			return checkCampaigns(c, from, to, &found)
 		case "gates":
 			return checkGates(c, from, to, &found)
 		}

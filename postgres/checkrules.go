@@ -31,6 +31,9 @@ func (r checkRule) query(t checkedTable) string {
 		` LEFT JOIN queues q ON q.id = m.queue WHERE x.` + t.key + ` BETWEEN ? AND ? AND (` + r.where + `)`
 }
 
+// never is [siding.Never] as it is stored.
+var never = strconv.FormatInt(siding.Never.UnixMicro(), 10)
+
 var mostSoloCrashes = strconv.Itoa(siding.MaxSoloCrashes)
 
 // ended is how many deliveries of the message x have ended.
@@ -71,7 +74,7 @@ var checkedTables = []checkedTable{
 			OR x.state IN ('ready', 'leased') AND x.solo_crashes >= ` + mostSoloCrashes + ` OR x.reason = 'crash' AND x.solo_crashes < ` + mostSoloCrashes + `
 			OR x.state = 'done' AND (x.suspect OR x.alone) OR x.state = 'dead' AND x.alone`, "x.solo_crashes"},
 		{"turn-mismatch", "it does not wait among the messages where it belongs",
-			"x.turn <> CASE WHEN x.suspect OR x.alone THEN 2 + x.solo_crashes ELSE (x.attempt > 0)::int END", "x.turn"},
+			"x.turn <> CASE WHEN x.state = 'ready' AND x.waits_for IS NOT NULL THEN -1 WHEN x.suspect OR x.alone THEN 2 + x.solo_crashes ELSE (x.attempt > 0)::int END", "x.turn"},
 		{"done-without-success", "it is done, and its last delivery did not succeed",
 			"x.state = 'done' AND coalesce((SELECT d.outcome FROM deliveries d WHERE d.message = x.id AND d.number = x.deliveries), '') <> 'done'", ""},
 		{"dead-incomplete", "it is dead without a reason, a time or a last error",
@@ -96,6 +99,16 @@ var checkedTables = []checkedTable{
 		{"body-missing", "it has no row in bodies", "NOT EXISTS (SELECT 1 FROM bodies b WHERE b.message = x.id)", ""},
 		{"error-mismatch", "its cause is not that of its last error",
 			`coalesce(x.cause, '') <> coalesce((SELECT e.cause FROM last_errors e WHERE e.message = x.id), '')`, "x.cause"},
+		{"waiting-mismatch", "it waits for the result of another queue exactly while it may never be leased",
+			"x.state = 'ready' AND (x.waits_for IS NOT NULL) <> (x.available_at = " + never + ")", "x.waits_for"},
+		{"waiting-for-nothing", "it waits for the result of another queue, and its copy there is not worked; or it was set aside because of its copy, and that was not",
+			`x.waits_for IS NOT NULL AND NOT EXISTS (SELECT 1 FROM copies k JOIN messages c ON c.id = k.copy JOIN queues w ON w.id = c.queue
+			WHERE k.origin = x.id AND w.name = x.waits_for AND c.event_id = x.event_id
+			AND (x.state = 'ready' AND c.state IN ('ready', 'leased') OR x.state = 'dead' AND c.state = 'dead'))`, "x.waits_for"},
+		{"copy-mismatch", "it says that another queue's message was forwarded as it, and there is none; or the other way round",
+			"x.copy <> EXISTS (SELECT 1 FROM copies k WHERE k.copy = x.id)", ""},
+		{"returned-impossible", "it says that more results have come into its body than its history has, or fewer",
+			"x.returned < 0 OR x.returned > (SELECT count(*) FROM revisions r WHERE r.message = x.id AND r.kind = 'returned')", "x.returned"},
 		{"queue-missing", "its queue does not exist", "q.id IS NULL", "x.queue"},
 		// An answer that came after the message was done has nobody left to judge it.
 		{"answer-unjudged", "it is done under a recipe, and nobody judged the answer to its last delivery",
@@ -124,13 +137,18 @@ var checkedTables = []checkedTable{
 		{"verdict-without-answer", "only an answered call has a verdict and a cost", "x.fate <> 'answered' AND (x.verdict <> '' OR x.cost <> 0)", "x.id"},
 		{"cost-impossible", "an amount is below 0", "least(x.cost, x.worst_cost) < 0", "x.id"},
 	}},
+	{name: "copies", key: "copy", message: "x.copy", rules: []checkRule{
+		orphan,
+		{"copy-of-nothing", "a copy is of a message that does not exist, or has another event ID, or is in its own queue",
+			"NOT EXISTS (SELECT 1 FROM messages o WHERE o.id = x.origin AND o.event_id = m.event_id AND o.queue <> m.queue)", "x.origin"},
+	}},
 	{name: "bodies", key: "message", message: "x.message", rules: []checkRule{orphan}},
 	{name: "pending_bodies", key: "message", message: "x.message", rules: []checkRule{orphan}},
 	{name: "last_errors", key: "message", message: "x.message", rules: []checkRule{orphan}},
 	{name: "deliveries", key: "message", message: "x.message", rules: []checkRule{
 		orphan,
 		{"delivery-outcome", "a delivery has an outcome that there is not, or an error exactly when it succeeded",
-			"x.outcome NOT IN ('done', 'transient', 'gray', 'permanent', 'held', 'interrupted') OR (x.outcome = 'done') <> (x.error IS NULL)", "x.number"},
+			"x.outcome NOT IN ('done', 'transient', 'gray', 'permanent', 'held', 'interrupted', 'forwarded') OR (x.outcome = 'done') <> (x.error IS NULL)", "x.number"},
 		{"delivery-times", "a delivery ended before it began", "x.ended_at < x.started_at", "x.number"},
 	}},
 	{name: "revisions", key: "id", message: "x.message", rules: []checkRule{orphan}},
@@ -144,6 +162,22 @@ var checkedTables = []checkedTable{
 	{name: "gates", key: "id", message: "NULL", rules: []checkRule{
 		{"gate-key", "something is held that is no account, lane or recipe",
 			"x.scope NOT IN ('account', 'lane', 'recipe') OR x.name = ''", "x.scope || ':' || x.name"},
+	}},
+	{name: "campaigns", key: "id", message: "NULL"},
+	{name: "campaign_members", key: "id", message: "x.message", rules: []checkRule{
+		orphan,
+		{"campaign-missing", "it is a member of a campaign that does not exist",
+			"NOT EXISTS (SELECT 1 FROM campaigns c WHERE c.id = x.campaign)", "x.campaign"},
+		{"campaign-member", "what became of it in a campaign is nothing that can become of a member",
+			`x.status NOT IN ('pending', 'sent', 'done', 'same', 'other', 'unchanged', 'invalid', 'skipped', 'discarded')`, "x.status"},
+		{"campaign-twice", "it waits in two campaigns that are not over",
+			`x.status IN ('pending', 'sent') AND EXISTS (SELECT 1 FROM campaign_members o JOIN campaigns c ON c.id = o.campaign JOIN campaigns d ON d.id = x.campaign
+			WHERE o.message = x.message AND o.id > x.id AND o.status IN ('pending', 'sent')
+			AND c.state NOT IN ('finished', 'aborted') AND d.state NOT IN ('finished', 'aborted'))`, "x.campaign"},
+		{"campaign-uncounted", "a campaign sent it, and its end was not counted",
+			"x.status = 'sent' AND m.state NOT IN ('ready', 'leased')", "x.campaign"},
+		{"campaign-forgotten", "a campaign would never come to it",
+			"x.status = 'pending' AND x.id < (SELECT c.next FROM campaigns c WHERE c.id = x.campaign)", "x.campaign"},
 	}},
 	{name: "inputs", key: "id", message: "NULL", rules: []checkRule{
 		{"input-abandoned", "an input is still being read by a process that is gone",
@@ -183,7 +217,8 @@ var sumRules = []checkRule{
 			UNION ALL
 			SELECT m.queue, s.input, sum(p.calls), sum(p.maybe), sum(p.unpriced), ` +
 		saturatingSum("p.cost") + `, ` + saturatingSum("p.maybe_max") + `
-			FROM members s JOIN spend p ON p.message = s.message JOIN messages m ON m.id = s.message
+			FROM members s JOIN (SELECT message AS origin, message FROM spend UNION ALL SELECT origin, copy FROM copies) o ON o.origin = s.message
+			JOIN spend p ON p.message = o.message JOIN messages m ON m.id = s.message
 			JOIN inputs i ON i.id = s.input AND i.state <> 'dropping' GROUP BY 1, 2)
 		SELECT q.name, 'input ' || coalesce(c.input, t.input)
 		FROM counted c FULL JOIN (SELECT queue, input, sum(calls) AS calls, sum(maybe) AS maybe,
@@ -196,8 +231,9 @@ var sumRules = []checkRule{
 			OR coalesce(c.maybe_max, 0) <> coalesce(t.maybe_max, 0)`, ""},
 }
 
-// standingSQL gives a message's detail and fingerprint as tallies have them; see standingOf.
-const standingSQL = `CASE m.state WHEN 'done' THEN coalesce(m.digest, '') WHEN 'dead' THEN coalesce(m.cause, '') ELSE '' END AS detail,
+// standingSQL gives a message's detail and fingerprint as tallies have them; see stored.standing.
+const standingSQL = `CASE m.state WHEN 'done' THEN coalesce(m.digest, '') WHEN 'dead' THEN coalesce(m.cause, '')
+	WHEN 'ready' THEN coalesce(m.waits_for, '') ELSE '' END AS detail,
 	CASE m.state WHEN 'dead' THEN coalesce(m.fingerprint, '') ELSE '' END AS fingerprint`
 
 // saturatingSum is SQL for a sum of amounts that ends at the largest one, as [siding.Money.Add] does.

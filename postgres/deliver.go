@@ -143,29 +143,43 @@ func lastErrorOf(c *conn, message int64) (e *siding.LastError, err error) {
 
 // expire sets a ready message aside whose time has passed.
 func (t *tx) expire(m *stored) error {
-	return t.setAside(m, siding.ReasonExpired, siding.ExpiredFailure().Stored())
+	return t.setAside(m, siding.ReasonExpired, siding.ExpiredFailure().Stored(), "")
 }
 
 // condemn sets a message aside whose row, or the row of its body, cannot be read: a bad row stops nobody. Its standing is
 // taken from the columns by which it was found.
 func (t *tx) condemn(m *stored, why error) error {
+	_, err := t.one(func(r *row) { m.copy = r.bool(0) }, "SELECT copy FROM messages WHERE id = ?", m.id)
+	if err != nil {
+		return err
+	}
 	f := &siding.Failure{
 		Outcome: siding.OutcomePermanent, Cause: siding.CauseUnknown,
 		Err: fmt.Errorf("its row in the store cannot be read: %w", why),
 	}
-	return t.setAside(m, siding.ReasonPoison, f.Stored())
+	return t.setAside(m, siding.ReasonPoison, f.Stored(), "")
 }
 
-// setAside makes a dead letter of a ready message without a delivery.
-func (t *tx) setAside(m *stored, reason siding.Reason, e *siding.LastError) error {
+// setAside makes a dead letter of a ready message without a delivery. waitsFor is the queue whose result may still come
+// back into it; empty: none.
+func (t *tx) setAside(m *stored, reason siding.Reason, e *siding.LastError, waitsFor string) error {
 	was := m.standing()
-	err := t.guarded(`UPDATE messages SET state = 'dead', dead_at = ?, reason = ?, cause = ?, fingerprint = ? WHERE id = ? AND state = 'ready'`,
-		t.now, string(reason), string(e.Cause), e.Fingerprint, m.id)
+	m.State, m.Reason, m.cause, m.fingerprint, m.WaitsFor = siding.StateDead, reason, string(e.Cause), e.Fingerprint, waitsFor
+	err := t.guarded(`UPDATE messages SET state = 'dead', turn = greatest(turn, (attempt > 0)::int), dead_at = ?, reason = ?, cause = ?, fingerprint = ?,
+		waits_for = ? WHERE id = ? AND state = 'ready'`, t.now, string(reason), string(e.Cause), e.Fingerprint, text(waitsFor), m.id)
+	if err == nil {
+		err = t.setError(m.id, e)
+	}
+	if err == nil {
+		err = t.move(m.id, m.queue, m.hasInput, was, m.standing())
+	}
 	if err != nil {
 		return err
 	}
-	m.State, m.Reason, m.cause, m.fingerprint = siding.StateDead, reason, string(e.Cause), e.Fingerprint
-	return errors.Join(t.setError(m.id, e), t.move(m.id, m.queue, m.hasInput, was, m.standing()))
+	if err := t.ended(m); err != nil {
+		return err
+	}
+	return t.tellOrigins(m, nil, nil)
 }
 
 // sweepMost bounds how much of what has run out one transaction takes back.

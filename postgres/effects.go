@@ -92,5 +92,11 @@ func (t *tx) relabel(m *stored, from siding.State, was standing, o siding.Outcom
 	if err := t.guarded("UPDATE last_errors SET outcome = ? WHERE message = ?", string(o), m.id); err != nil {
 		return err
 	}
-	return t.move(m.id, m.queue, m.hasInput, was, m.standing())
+	if err := t.move(m.id, m.queue, m.hasInput, was, m.standing()); err != nil {
+		return err
+	}
+	if err := t.ended(m); err != nil {
+		return err
+	}
+	return t.tellOrigins(m, nil, nil)
 }

@@ -204,7 +204,7 @@ func (c *content) from(now int64) int64 {
 	if c.notBefore.IsZero() {
 		return now
 	}
-	return max(now, roundUp(c.notBefore).UnixMicro())
+	return max(now, min(roundUp(c.notBefore).UnixMicro(), siding.Never.UnixMicro()-1))
 }
 
 // enqueueKnown compares a message with the one that has its ID.

@@ -24,7 +24,7 @@ func (t *tx) takeForeign(c *claim) error {
 		last = r.int(0) + 1
 		switch {
 		case r.null(1):
-		case r.int(2) > t.now:
+		case r.int(2) > t.now: // also what waits for another queue
 			c.noteNext(fromMicros(r.int(2)))
 		case len(due) < c.Max-len(c.out.Deliveries):
 			due = append(due, r.int(1))
@@ -75,7 +75,7 @@ func (t *tx) firstForeign(c *claim, w wanted) (id, at int64, err error) {
 		return 0, 0, err
 	}
 	_, err = t.one(func(r *row) { id, at = r.int(0), r.int(1) }, `SELECT m.id, m.available_at FROM members s
-		JOIN messages m ON m.id = s.message WHERE s.input = ?1 AND m.state = 'ready' AND m.input <> ?1 AND m.turn < 2
+		JOIN messages m ON m.id = s.message WHERE s.input = ?1 AND m.state = 'ready' AND m.input <> ?1 AND m.turn BETWEEN 0 AND 1
 		AND (NOT ?2::boolean OR m.attempt = 0) AND m.id <> ALL (?3::bigint[]) ORDER BY m.available_at LIMIT 1`,
 		int64(c.Input), w.untried, w.not)
 	return id, at, err

@@ -280,11 +280,28 @@ func (t *tx) takeOver(input siding.InputID, in incoming, p placed) error {
 	return t.guarded("UPDATE messages SET input = ?, ordinal = ? WHERE id = ?", int64(input), in.source.Ordinal, p.message)
 }
 
-// addSpendOf adds what the calls for a message have cost so far to the sums of an input.
+// addSpendOf adds what the calls for a message and its copies have cost so far to the sums of an input.
 func (t *tx) addSpendOf(q, input, message int64) error {
-	sum := t.spends[spendKey{message: message}]
-	_, err := t.one(func(r *row) { sum = sum.add(r.spendAt(0)) }, "SELECT "+spendColumns+" FROM spend WHERE message = ?", message)
+	var copies []int64
+	err := t.query(func(r *row) error {
+		copies = append(copies, r.int(0))
+		return r.err
+	}, "SELECT copy FROM copies WHERE origin = ?", message)
 	k := spendKey{tallyScope: tallyScope{q, input}}
-	t.spends[k] = t.spends[k].add(sum)
+	for _, id := range append(copies, message) {
+		if err != nil {
+			return err
+		}
+		var sum spend
+		sum, err = t.spendOf(id)
+		t.spends[k] = t.spends[k].add(sum)
+	}
 	return err
+}
+
+// spendOf gives what the calls for a message have cost so far.
+func (t *tx) spendOf(message int64) (spend, error) {
+	sum := t.spends[spendKey{message: message}] // what this transaction has not written yet
+	_, err := t.one(func(r *row) { sum = sum.add(r.spendAt(0)) }, "SELECT "+spendColumns+" FROM spend WHERE message = ?", message)
+	return sum, err
 }

@@ -39,7 +39,7 @@ func (s *Store) InputStats(ctx context.Context, id siding.InputID, digest string
 		out = siding.InputStats{
 			Done: t.states[siding.StateDone], Dead: t.states[siding.StateDead], Discarded: t.states[siding.StateDiscarded],
 			Leased: t.states[siding.StateLeased], Pending: t.states[siding.StateReady] + t.states[siding.StateLeased],
-			Retrying: t.tried, Calls: sp.calls, UnknownCalls: sp.maybe, UnpricedCalls: sp.unpriced, Cost: sp.cost,
+			Retrying: t.tried, Waiting: t.waiting, Calls: sp.calls, UnknownCalls: sp.maybe, UnpricedCalls: sp.unpriced, Cost: sp.cost,
 			UnknownMax: sp.maybeMax, Usage: sp.usage, Causes: t.causes,
 		}
 		out.Enqueued = out.Done + out.Dead + out.Pending + out.Discarded

@@ -67,6 +67,10 @@ func (t *tx) lease(r siding.LeaseRequest) (siding.Leased, error) {
 // choose takes untried messages, by priority and age, and then those that have failed before: at most MaxRetries while
 // untried ones wait that could have been given.
 func (t *tx) choose(c *claim) error {
+	// What waits for another queue is not given, and keeps the work from being over.
+	if _, err := t.next(c, turnWaiting); err != nil {
+		return err
+	}
 	if apart, err := t.anyApart(c); err != nil {
 		return err
 	} else if apart {

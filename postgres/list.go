@@ -127,23 +127,8 @@ func newWalk(s *Store, sel siding.Selection, dead bool) *walk {
 		where = append(where, cond)
 		w.args = append(w.args, args...)
 	}
-	if sel.Queue != "" {
-		add("m.queue = (SELECT id FROM queues WHERE name = ?)", sel.Queue)
-	}
-	in(add, "m.event_id", sel.IDs)
 	in(add, "m.state", sel.States)
-	in(add, "m.cause", sel.Causes)
-	in(add, "m.fingerprint", sel.Fingerprints)
-	in(add, "m.reason", sel.Reasons)
-	if !sel.Since.IsZero() {
-		add(at+" >= ?", sel.Since.UnixMicro())
-	}
-	if !sel.Until.IsZero() {
-		add(at+" < ?", sel.Until.UnixMicro())
-	}
-	if sel.Input != 0 {
-		add("EXISTS (SELECT 1 FROM members s WHERE s.message = m.id AND s.input = ?)", int64(sel.Input))
-	}
+	conditions(add, sel, at)
 	if dead {
 		where = append(where, "(m.dead_at, m.id) > (?, ?)")
 	} else {
@@ -171,6 +156,26 @@ func in[T ~string](add func(string, ...any), column string, values []T) {
 		list[i] = string(v)
 	}
 	add(column+" = ANY (?::text[])", list)
+}
+
+// conditions adds what a selection asks of a message m besides its state; at is the time that Since and Until bound.
+func conditions(add func(string, ...any), sel siding.Selection, at string) {
+	if sel.Queue != "" {
+		add("m.queue = (SELECT id FROM queues WHERE name = ?)", sel.Queue)
+	}
+	in(add, "m.event_id", sel.IDs)
+	in(add, "m.cause", sel.Causes)
+	in(add, "m.fingerprint", sel.Fingerprints)
+	in(add, "m.reason", sel.Reasons)
+	if !sel.Since.IsZero() {
+		add(at+" >= ?", sel.Since.UnixMicro())
+	}
+	if !sel.Until.IsZero() {
+		add(at+" < ?", sel.Until.UnixMicro())
+	}
+	if sel.Input != 0 {
+		add("EXISTS (SELECT 1 FROM members s WHERE s.message = m.id AND s.input = ?)", int64(sel.Input))
+	}
 }
 
 // fill reads the next page where the last is used up.

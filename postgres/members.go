@@ -14,7 +14,7 @@ import (
 // the message have cost, and the result.
 const memberQuery = "SELECT " + shownColumns + `, s.ordinal, f.name, s.line, s.at_byte, coalesce(s.source_hash, s.hash),
 	p.calls, p.maybe, p.unpriced, p.cost, p.maybe_max, p.input_tokens, p.output_tokens, p.cache_write_5m_tokens,
-	p.cache_write_1h_tokens, p.cache_read_tokens
+	p.cache_write_1h_tokens, p.cache_read_tokens, EXISTS (SELECT 1 FROM copies k WHERE k.origin = s.message)
 	FROM members s LEFT JOIN messages m ON m.id = s.message LEFT JOIN last_errors e ON e.message = m.id
 	LEFT JOIN queues q ON q.id = m.queue LEFT JOIN files f ON f.id = s.file LEFT JOIN spend p ON p.message = m.id
 	WHERE s.input = ? AND s.ordinal >= ? ORDER BY s.ordinal LIMIT ?`
@@ -63,6 +63,7 @@ func (s *Store) InputMembers(ctx context.Context, id siding.InputID, o siding.Me
 type memberRow struct {
 	siding.Member
 	stored stored
+	copied bool // it was forwarded: calls for its copies are counted too
 	err    error
 }
 
@@ -77,13 +78,21 @@ func (s *Store) memberPage(ctx context.Context, id siding.InputID, from int64) (
 			}
 			p.Source = r.source(shownWidth)
 			sum := r.spendAt(shownWidth + 5)
-			p.Calls, p.Usage, p.Cost, p.UnpricedCalls = sum.calls, sum.usage, sum.cost, sum.unpriced
+			p.copied = r.bool(shownWidth + 15)
+			p.add(sum)
 			p.err = r.err
 			page = append(page, p)
 			return nil
 		}, memberQuery, int64(id), from, pageSize)
 	})
 	return page, err
+}
+
+// add counts calls.
+func (p *memberRow) add(sum spend) {
+	p.Calls += sum.calls
+	p.Usage, p.Cost = p.Usage.Add(sum.usage), p.Cost.Add(sum.cost)
+	p.UnpricedCalls += sum.unpriced
 }
 
 func (p *memberRow) wanted(o siding.MemberOptions) bool {
@@ -100,6 +109,15 @@ func (p *memberRow) complete(c *conn, body bool) (err error) {
 		}
 	}
 	p.Message = p.stored.Message
+	if p.copied {
+		err := c.query(func(r *row) error {
+			p.add(r.spendAt(0))
+			return r.err
+		}, "SELECT "+spendColumns+" FROM copies k JOIN spend p ON p.message = k.copy WHERE k.origin = ?", p.stored.id)
+		if err != nil {
+			return err
+		}
+	}
 	if p.stored.State == siding.StateDone {
 		p.Result, err = resultOf(c, p.stored.id)
 	}

@@ -26,29 +26,30 @@ type stored struct {
 	resetAfter     int // the number of the latest delivery when the counters were last set to 0
 	cause          string
 	fingerprint    string
+	copy           bool // a message of another queue was forwarded as this one
 }
 
 // messageColumns are the columns that [row.message] reads, of messages under the name m.
 const messageColumns = `m.id, m.queue, m.event_id, m.state, m.priority, m.available_at, m.expires_at, m.received_at,
 	m.attempt, m.gray, m.waits, m.interruptions, m.redrives, m.deliveries, m.suspect, m.dead_at, m.reason, m.cause,
 	m.fingerprint, m.digest, m.fairness_key, m.input, m.ordinal, m.lease_nonce, m.lease_started, m.lease_until, m.worker,
-	m.process, m.pending, m.solo_crashes, m.alone, m.held_at, m.reset_after`
+	m.process, m.pending, m.solo_crashes, m.alone, m.held_at, m.reset_after, m.waits_for, m.returned, m.copy`
 
-const messageWidth = 33
+const messageWidth = 36
 
 // message reads [messageColumns] from the first column on. The queue's name, the body and the last error are not there.
 func (r *row) message() stored {
 	m := stored{
 		id: r.int(0), queue: r.int(1), cause: r.str(17), fingerprint: r.str(18), hasInput: !r.null(21), input: r.int(21), hasSource: !r.null(22),
 		ordinal: r.int(22), nonce: r.int(23), leaseStarted: r.time(24), leasedUntil: r.time(25), worker: r.str(26),
-		process: r.int(27), pending: r.bool(28), resetAfter: r.counter(32),
+		process: r.int(27), pending: r.bool(28), resetAfter: r.counter(32), copy: r.bool(35),
 	}
 	m.Message = siding.Message{
 		ID: r.str(2), State: siding.State(r.str(3)), Priority: int16(r.small(4, -1<<15, 1<<15-1)), AvailableAt: r.time(5), ExpiresAt: r.time(6),
 		ReceivedAt: r.time(7), Attempt: r.counter(8), Gray: r.counter(9), Waits: r.counter(10), Interruptions: r.counter(11),
 		Redrives: r.counter(12), Deliveries: r.counter(13), Suspect: r.bool(14), DeadAt: r.time(15),
 		Reason: siding.Reason(r.str(16)), Digest: r.str(19), FairnessKey: r.str(20), SoloCrashes: r.counter(29),
-		Alone: r.bool(30), HeldAt: r.time(31),
+		Alone: r.bool(30), HeldAt: r.time(31), WaitsFor: r.str(33), Returned: r.counter(34),
 	}
 	if r.err == nil && !slices.Contains(siding.States(), m.State) {
 		r.err = fmt.Errorf("the state %q is not known", siding.Scrub(string(m.State), 64))
@@ -75,13 +76,19 @@ func (m *stored) apart() bool { return m.Suspect || m.Alone }
 
 // The turns: among whom a ready message waits. Those that are leased alone have turnApart and more, by their solo crashes.
 const (
-	turnUntried = iota
+	turnWaiting = iota - 1 // for the result of another queue: nobody leases them
+	turnUntried
 	turnTried
 	turnApart
 )
 
+// waits tells whether the message waits for the result of another queue.
+func (m *stored) waits() bool { return m.State == siding.StateReady && m.WaitsFor != "" }
+
 func (m *stored) turn() int {
 	switch {
+	case m.waits():
+		return turnWaiting
 	case m.apart():
 		return turnApart + m.SoloCrashes
 	case m.Attempt > 0:
@@ -94,16 +101,25 @@ func (m *stored) turn() int {
 func (m *stored) forget() {
 	m.Attempt, m.Gray, m.Waits, m.Interruptions = 0, 0, 0, 0
 	m.Suspect, m.SoloCrashes, m.Alone, m.HeldAt = false, 0, false, time.Time{}
-	m.cause, m.fingerprint = "", ""
+	m.cause, m.fingerprint, m.WaitsFor = "", "", ""
 }
 
 // forgotten is what forget means for the row.
 const forgotten = `turn = 0, attempt = 0, gray = 0, waits = 0, interruptions = 0, reset_after = deliveries, suspect = false,
-	solo_crashes = 0, alone = false, held_at = NULL`
+	solo_crashes = 0, alone = false, held_at = NULL, waits_for = NULL`
 
 // standing gives where the message counts now.
 func (m *stored) standing() standing {
-	return standingOf(m.State, m.Attempt, m.Digest, m.cause, m.fingerprint)
+	st := standing{state: m.State, tried: m.Attempt > 0}
+	switch m.State {
+	case siding.StateReady:
+		st.detail = m.WaitsFor
+	case siding.StateDone:
+		st.detail = m.Digest
+	case siding.StateDead:
+		st.detail, st.fingerprint = m.cause, m.fingerprint
+	}
+	return st
 }
 
 // errorColumns are those of last_errors under the name e that [row.lastError] reads.

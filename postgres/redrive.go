@@ -89,13 +89,16 @@ func (t *tx) redrive(m *stored) error {
 	}
 	err := t.guarded(`UPDATE messages SET state = 'ready', turn = ?, available_at = ?, attempt = ?, gray = ?, waits = ?,
 		interruptions = ?, suspect = ?, solo_crashes = ?, alone = ?, held_at = ?, redrives = ?, reset_after = deliveries,
-		dead_at = NULL, reason = NULL, cause = NULL, fingerprint = NULL WHERE id = ? AND state = 'dead'`,
+		dead_at = NULL, reason = NULL, cause = NULL, fingerprint = NULL, waits_for = NULL WHERE id = ? AND state = 'dead'`,
 		m.turn(), t.now, m.Attempt, m.Gray, m.Waits, m.Interruptions, m.Suspect, m.SoloCrashes, m.Alone, micros(m.HeldAt),
 		m.Redrives, m.id)
 	if err != nil {
 		return err
 	}
-	return t.move(m.id, m.queue, m.hasInput, was, m.standing())
+	if err := t.move(m.id, m.queue, m.hasInput, was, m.standing()); err != nil {
+		return err
+	}
+	return t.tellOrigins(m, nil, nil)
 }
 
 // discard gives a message up. A delivery under way ends here in the history, as interrupted.
@@ -109,13 +112,19 @@ func (t *tx) discard(m *stored, reason string) error {
 	if err := t.revise(m.id, siding.RevisionDiscarded, reason, "", false); err != nil {
 		return err
 	}
-	err := t.guarded(`UPDATE messages SET state = 'discarded', dead_at = NULL, reason = NULL
+	m.State, m.WaitsFor = siding.StateDiscarded, ""
+	err := t.guarded(`UPDATE messages SET state = 'discarded', turn = greatest(turn, (attempt > 0)::int), dead_at = NULL, reason = NULL, waits_for = NULL
 		WHERE id = ? AND state IN ('ready', 'dead')`, m.id)
 	if err != nil {
 		return err
 	}
-	m.State = siding.StateDiscarded
-	return t.move(m.id, m.queue, m.hasInput, was, m.standing())
+	if err := t.move(m.id, m.queue, m.hasInput, was, m.standing()); err != nil {
+		return err
+	}
+	if err := t.ended(m); err != nil {
+		return err
+	}
+	return t.tellOrigins(m, nil, nil)
 }
 
 // cutOff ends the delivery of a leased message by hand. The message is ready then, with the body that waited for it.

@@ -56,12 +56,14 @@ func (t *tx) settle(s siding.Settlement) (siding.Settled, error) {
 	if err != nil {
 		return siding.Settled{}, err
 	}
-	s.Failure = o.failure
+	if s.Failure, err = t.forward(&m, o.failure); err != nil {
+		return siding.Settled{}, err
+	}
 	d, err := t.finish(&m, s)
 	if err == nil {
 		err = t.apply(o.effects, s.Policy, s.Rand)
 	}
-	return siding.Settled{Decision: d, Failure: o.failure}, err
+	return siding.Settled{Decision: d, Failure: s.Failure}, err
 }
 
 // heldBy tells whether the token is that of the message's current lease.
@@ -77,6 +79,9 @@ func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
 	e := s.Failure.Stored()
 	if e != nil {
 		e.Outcome = d.Outcome
+	}
+	if d.WaitsFor != "" && m.pending { // the body that takes its place was not forwarded
+		d.WaitsFor, d.AvailableAt = "", now
 	}
 	d.AvailableAt = roundUp(d.AvailableAt)
 	m.route(d, now)
@@ -96,13 +101,16 @@ func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
 	if err := t.move(m.id, m.queue, m.hasInput, was, m.standing()); err != nil {
 		return d, err
 	}
+	if err := t.ended(m); err != nil {
+		return d, err
+	}
 	if m.pending {
 		if err := t.mustBeAlone(); err != nil {
 			return d, err
 		}
 		return d, t.takePending(m)
 	}
-	return d, nil
+	return d, t.tellOrigins(m, s.Then, s.Result)
 }
 
 // route takes over a decision.
@@ -110,7 +118,7 @@ func (m *stored) route(d siding.Decision, now time.Time) {
 	m.State, m.AvailableAt = d.State, roundUp(d.AvailableAt)
 	m.Attempt, m.Gray, m.Waits, m.Interruptions = d.Attempt, d.Gray, d.Waits, d.Interruptions
 	m.Suspect, m.SoloCrashes, m.Alone = d.Suspect, d.SoloCrashes, d.Alone
-	m.DeadAt, m.Reason = time.Time{}, ""
+	m.DeadAt, m.Reason, m.WaitsFor = time.Time{}, "", d.WaitsFor
 	if d.State == siding.StateDead {
 		m.DeadAt, m.Reason = now, d.Reason
 	}
@@ -124,12 +132,12 @@ func (m *stored) route(d siding.Decision, now time.Time) {
 const placeAll = `UPDATE messages m SET state = u.state, turn = u.turn, available_at = u.available_at, attempt = u.attempt,
 	gray = u.gray, waits = u.waits, interruptions = u.interruptions, suspect = u.suspect, solo_crashes = u.solo_crashes,
 	alone = u.alone, held_at = u.held_at, dead_at = u.dead_at, reason = u.reason, lease_nonce = 0, cause = u.cause,
-	fingerprint = u.fingerprint, digest = u.digest
+	fingerprint = u.fingerprint, digest = u.digest, waits_for = u.waits_for
 	FROM unnest(?::text[], ?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[], ?::bigint[], ?::boolean[],
 		?::bigint[], ?::boolean[], ?::bigint[], ?::bigint[], ?::text[], ?::text[], ?::text[], ?::text[],
-		?::bigint[], ?::text[], ?::bigint[], ?::bigint[])
+		?::text[], ?::bigint[], ?::text[], ?::bigint[], ?::bigint[])
 		AS u (state, turn, available_at, attempt, gray, waits, interruptions, suspect, solo_crashes, alone, held_at, dead_at,
-		reason, cause, fingerprint, digest, id, was, nonce, number)
+		reason, cause, fingerprint, digest, waits_for, id, was, nonce, number)
 	WHERE m.id = u.id AND m.state = u.was AND m.lease_nonce = u.nonce AND m.deliveries = u.number`
 
 // place writes where a message is that was in a state.
@@ -140,7 +148,7 @@ func (t *tx) place(m *stored, was siding.State) {
 	}
 	t.row(true, placeAll, string(m.State), m.turn(), micros(at), m.Attempt, m.Gray, m.Waits, m.Interruptions, m.Suspect,
 		m.SoloCrashes, m.Alone, micros(m.HeldAt), micros(m.DeadAt), text(string(m.Reason)), text(m.cause), text(m.fingerprint),
-		text(m.Digest), m.id, string(was), m.nonce, m.Deliveries)
+		text(m.Digest), text(m.WaitsFor), m.id, string(was), m.nonce, m.Deliveries)
 }
 
 // record writes what a delivery leaves behind: its history, its result and its verdicts.

@@ -48,7 +48,7 @@ func queueStats(c *conn, q, now int64, st *siding.QueueStats) error {
 	}
 	st.Ready, st.Leased, st.Done, st.Dead, st.Discarded = t.states[siding.StateReady], t.states[siding.StateLeased],
 		t.states[siding.StateDone], t.states[siding.StateDead], t.states[siding.StateDiscarded]
-	st.Retrying, st.Causes = t.triedReady, t.causes
+	st.Retrying, st.Waiting, st.Causes = t.triedReady, t.waiting, t.causes
 	sp := t.spend
 	st.Calls, st.UnknownCalls, st.UnpricedCalls, st.Cost, st.UnknownMax = sp.calls, sp.maybe, sp.unpriced, sp.cost, sp.maybeMax
 	if st.Ready == 0 {
@@ -69,6 +69,7 @@ type counted struct {
 	states     map[siding.State]int64
 	triedReady int64 // of the ready ones: attempt > 0
 	tried      int64 // of the ready and leased ones
+	waiting    []siding.WaitCount
 	digests    map[string]int64
 	causes     []siding.CauseCount
 	spend      spend
@@ -87,6 +88,9 @@ func tallyOf(c *conn, scope tallyScope) (counted, error) {
 				if state == siding.StateReady {
 					out.triedReady += n
 				}
+			}
+			if queue := r.str(2); queue != "" {
+				out.addWaiting(queue, n)
 			}
 		case siding.StateDone:
 			out.digests[r.str(2)] += n
@@ -121,6 +125,15 @@ func tallyOf(c *conn, scope tallyScope) (counted, error) {
 
 // maxSamples bounds for how many groups a sample is looked up.
 const maxSamples = 1000
+
+// addWaiting adds to a queue's count; what has failed before and what has not are kept apart, and shown as one.
+func (c *counted) addWaiting(queue string, n int64) {
+	at, found := slices.BinarySearchFunc(c.waiting, queue, func(w siding.WaitCount, q string) int { return cmp.Compare(w.Queue, q) })
+	if !found {
+		c.waiting = slices.Insert(c.waiting, at, siding.WaitCount{Queue: queue})
+	}
+	c.waiting[at].Count += n
+}
 
 // addCause adds to a group; what has failed before and what has not are kept apart, and shown as one.
 func (c *counted) addCause(cause siding.Cause, fingerprint string, n int64) {

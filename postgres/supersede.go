@@ -27,7 +27,7 @@ func (t *tx) supersede(m *stored, c content) error {
 		return err
 	}
 	m.forget()
-	m.State, m.Digest = siding.StateReady, ""
+	m.State, m.Digest, m.Returned = siding.StateReady, "", 0
 	m.DeadAt, m.Reason = time.Time{}, ""
 	var deadAt, reason any
 	if c.failure != nil {
@@ -37,14 +37,24 @@ func (t *tx) supersede(m *stored, c content) error {
 	if err := t.setError(m.id, c.failure); err != nil {
 		return err
 	}
-	err = t.guarded(`UPDATE messages SET state = ?, priority = ?, available_at = ?, expires_at = ?, `+forgotten+`, pending = false,
+	err = t.guarded(`UPDATE messages SET state = ?, priority = ?, available_at = ?, expires_at = ?, `+forgotten+`, returned = 0, pending = false,
 		dead_at = ?, reason = ?, cause = ?, fingerprint = ?, digest = NULL, fairness_key = ? WHERE id = ? AND state <> 'leased'`,
 		string(m.State), int64(c.priority), c.from(t.now), micros(c.expiresAt), deadAt, reason, text(m.cause),
 		text(m.fingerprint), text(c.fairnessKey), m.id)
+	if err == nil {
+		err = t.move(m.id, m.queue, m.hasInput, was, m.standing())
+	}
+	if err == nil {
+		err = t.partWays(m, c.hash)
+	}
 	if err != nil {
 		return err
 	}
-	return t.move(m.id, m.queue, m.hasInput, was, m.standing())
+	m.pending = false
+	if err := t.ended(m); err != nil {
+		return err
+	}
+	return t.tellOrigins(m, nil, nil)
 }
 
 // revise keeps what a message is about to lose: its answer, and where body is set its body too.

@@ -16,25 +16,13 @@ type tallyScope struct{ queue, input int64 }
 type standing struct {
 	state       siding.State
 	tried       bool   // attempt > 0
-	detail      string // the digest of a done message, the cause of a dead one
+	detail      string // the digest of a done message, the cause of a dead one, the queue that a ready one waits for
 	fingerprint string // of a dead one
 }
 
 type tallyKey struct {
 	tallyScope
 	standing
-}
-
-// standingOf gives where a message counts.
-func standingOf(state siding.State, attempt int, digest, cause, fingerprint string) standing {
-	st := standing{state: state, tried: attempt > 0}
-	switch state {
-	case siding.StateDone:
-		st.detail = digest
-	case siding.StateDead:
-		st.detail, st.fingerprint = cause, fingerprint
-	}
-	return st
 }
 
 // count adds to a sum.
@@ -125,15 +113,24 @@ func (a spend) add(b spend) spend {
 	}
 }
 
-// charge adds to the sums of a message, of its queue, and of every input of which it is a member.
+// charge adds to the sums of a message, of its queue, and of every input of which it, or a message that was forwarded as
+// it, is a member.
 func (t *tx) charge(message, queue int64, d spend) error {
 	for _, k := range []spendKey{{message: message}, {tallyScope: tallyScope{queue: queue}}} {
 		t.spends[k] = t.spends[k].add(d)
 	}
-	return t.memberships(message, func(input int64) {
+	err := t.memberships(message, func(input int64) {
 		k := spendKey{tallyScope: tallyScope{queue, input}}
 		t.spends[k] = t.spends[k].add(d)
 	})
+	if err != nil {
+		return err
+	}
+	return t.query(func(r *row) error {
+		k := spendKey{tallyScope: tallyScope{r.int(0), r.int(1)}}
+		t.spends[k] = t.spends[k].add(d)
+		return r.err
+	}, `SELECT i.queue, i.id FROM copies c JOIN members s ON s.message = c.origin JOIN inputs i ON i.id = s.input WHERE c.copy = ?`, message)
 }
 
 const spendColumns = `calls, maybe, unpriced, cost, maybe_max,
