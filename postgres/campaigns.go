@@ -17,6 +17,9 @@ type keptCampaign struct {
 	rawNext int64
 }
 
+// hand is who changes a message when the campaign sends it back.
+func (k *keptCampaign) hand() hand { return hand{by: k.By, campaign: k.ID} }
+
 const campaignColumns = "id, state, next, campaign"
 
 // campaign reads [campaignColumns].

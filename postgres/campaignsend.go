@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 
 	"github.com/siding-dev/siding"
@@ -142,29 +140,36 @@ func (t *tx) moveMember(k *keptCampaign, move *siding.CampaignMove) (siding.Memb
 	if allowed, _ := k.Allow(now); allowed == 0 {
 		return status, nil
 	}
-	err = t.guarded("UPDATE campaign_members SET status = 'sent', serial = ?, fingerprint = ?, text = ? WHERE id = ? AND status = 'pending'",
-		k.Serial, m.fingerprint, siding.Scrub(move.Return.Note, siding.MaxHeader), member)
+	fingerprint := m.fingerprint
+	back, err := newComeback(move.Return)
 	if err == nil {
-		err = t.sendBack(&m, move.Return, k.ID)
+		_, err = t.comeBack(&m, back, k.hand())
+	}
+	switch {
+	case isGuard(err): // the row of its body is missing
+		k.PassOver(siding.MemberInvalid, 1, now)
+		return siding.MemberInvalid, t.setMember(member, siding.MemberInvalid, err.Error())
+	case err != nil:
+		return to, err
 	}
 	k.Send(1, now)
-	return to, err
+	return to, t.guarded("UPDATE campaign_members SET status = 'sent', serial = ?, fingerprint = ?, text = ? WHERE id = ? AND status = 'pending'",
+		k.Serial, fingerprint, siding.Scrub(move.Return.Note, siding.MaxHeader), member)
 }
 
 // fitToSend looks at the body of a member: it must be there, and be what the move was made of.
 func (t *tx) fitToSend(m *stored, move *siding.CampaignMove) (siding.MemberStatus, string, error) {
 	from := move.Return.From
-	if from == (siding.Hash{}) && (move.Status != siding.MemberSent || move.Return.Body != nil) {
+	switch {
+	case from == (siding.Hash{}) && (move.Status != siding.MemberSent || move.Return.Body != nil):
+		return move.Status, move.Text, nil
+	case m.NoBody:
+		return siding.MemberInvalid, textNoBody, nil
+	case from == (siding.Hash{}):
 		return move.Status, move.Text, nil
 	}
-	var body []byte
-	dropped := false
-	_, err := t.one(func(r *row) { body, dropped = r.blob(0), r.bool(1) }, "SELECT body, body IS NULL FROM bodies WHERE message = ?", m.id)
-	switch {
-	case err != nil:
-	case dropped:
-		return siding.MemberInvalid, textNoBody, nil
-	case from != (siding.Hash{}) && sha256.Sum256(body) != from:
+	present, err := t.presentHash(m.id)
+	if err == nil && present != from {
 		return siding.MemberSkipped, textOtherBody, nil
 	}
 	return move.Status, move.Text, err
@@ -211,8 +216,8 @@ func (t *tx) returnNext(k *keptCampaign, limit int) (int64, error) {
 	}
 	var b batch
 	err := t.query(b.take, `SELECT x.id, x.message, CASE WHEN m.id IS NULL OR NOT `+readable+` THEN 3 WHEN m.state <> 'dead' OR m.dead_at <> x.dead_at THEN 1
-		WHEN b.body IS NULL THEN 2 ELSE 0 END, x.fingerprint <> m.fingerprint
-		FROM campaign_members x LEFT JOIN messages m ON m.id = x.message LEFT JOIN bodies b ON b.message = x.message
+		WHEN m.no_body THEN 2 ELSE 0 END, x.fingerprint <> m.fingerprint
+		FROM campaign_members x LEFT JOIN messages m ON m.id = x.message
 		WHERE `+pendingOf+" ORDER BY x.id LIMIT ?", int64(k.ID), k.next, most)
 	if err != nil {
 		return 0, err
@@ -271,55 +276,11 @@ func (t *tx) sendSet(k *keptCampaign, b *batch) error {
 		return err
 	}
 	k.Send(n, fromMicros(t.now))
-	return t.redriveSet(messages, n, k.ID)
+	return t.redriveSet(messages, n, k.hand())
 }
 
 func errNotAll(n, changed int64) error {
 	return fmt.Errorf("of %d rows that were to be changed, %d were", n, changed)
-}
-
-// sendBack returns a dead message to its queue, with another body or other headers where r has them.
-func (t *tx) sendBack(m *stored, r siding.Return, campaign siding.CampaignID) error {
-	if r.Body != nil || r.Headers != nil {
-		if err := t.repair(m.id, r, campaign); err != nil {
-			return err
-		}
-	}
-	if err := t.redrive(m); err != nil {
-		return err
-	}
-	err := t.send("UPDATE revisions SET campaign = ? WHERE id = (SELECT max(id) FROM revisions WHERE message = ?)", int64(campaign), m.id)
-	return err
-}
-
-// repair replaces the body or the headers of a message; what they were goes to the history.
-func (t *tx) repair(message int64, r siding.Return, campaign siding.CampaignID) error {
-	err := t.send(`INSERT INTO revisions (message, at, kind, note, codec, key_id, body, headers, campaign)
-		SELECT message, ?::bigint, 'repaired', ?::text, codec, key_id, body, headers, ?::bigint FROM bodies WHERE message = ?`,
-		t.now, siding.Scrub(r.Note, siding.MaxHeader), int64(campaign), message)
-	if err == nil && r.Body != nil {
-		err = t.guarded("UPDATE bodies SET codec = '', key_id = '', body = ? WHERE message = ?", r.Body, message)
-	}
-	if err == nil && r.Headers != nil {
-		var text any
-		if text, err = headersText(r.Headers); err == nil {
-			err = t.guarded("UPDATE bodies SET headers = ? WHERE message = ?", text, message)
-		}
-	}
-	return err
-}
-
-// headersText gives headers as they are stored: a JSON object of scrubbed texts, or nil.
-func headersText(headers map[string]string) (any, error) {
-	if len(headers) == 0 {
-		return nil, nil //nolint:nilnil // NULL
-	}
-	h := make(map[string]string, len(headers))
-	for k, v := range headers {
-		h[siding.Scrub(k, siding.MaxHeader)] = siding.Scrub(v, siding.MaxHeader)
-	}
-	b, err := json.Marshal(h)
-	return string(b), err
 }
 
 // ended records the end of a message that a campaign has sent: it has just become done, dead or discarded. Most messages

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 
 	"github.com/siding-dev/siding"
@@ -79,14 +78,7 @@ func receive(m *siding.NewMessage, member bool) incoming {
 	if in.contentType == defaultContentType {
 		in.contentType = ""
 	}
-	if len(m.Headers) > 0 {
-		h := make(map[string]string, len(m.Headers))
-		for k, v := range m.Headers {
-			h[siding.Scrub(k, siding.MaxHeader)] = siding.Scrub(v, siding.MaxHeader)
-		}
-		text, err := json.Marshal(h)
-		in.headers, in.err = string(text), err
-	}
+	in.headers, in.err = headersText(m.Headers)
 	in.setDead(m.Dead)
 	if m.Source != nil {
 		in.ordinal = m.Source.Ordinal
@@ -228,12 +220,20 @@ func (t *tx) enqueueKnown(q int64, o siding.EnqueueOptions, in incoming) (siding
 		hash = pending
 	}
 	if hash == in.hash {
+		if m.NoBody && m.State != siding.StateDiscarded {
+			if err := t.mustBeAlone(); err != nil {
+				return siding.Enqueued{}, placed{}, err
+			}
+			if err := t.restore(&m, in.content); err != nil {
+				return siding.Enqueued{}, placed{}, err
+			}
+		}
 		switch {
 		case m.State == siding.StateDead && o.RedriveDead && in.failure == nil:
 			if err := t.mustBeAlone(); err != nil {
 				return siding.Enqueued{}, placed{}, err
 			}
-			if err := t.redrive(&m); err != nil {
+			if err := t.redrive(&m, hand{}); err != nil {
 				return siding.Enqueued{}, placed{}, err
 			}
 			return answer(siding.EnqueueRedriven)
@@ -248,7 +248,7 @@ func (t *tx) enqueueKnown(q int64, o siding.EnqueueOptions, in incoming) (siding
 		return siding.Enqueued{}, placed{}, err
 	}
 	if !o.Supersede {
-		return siding.Enqueued{ID: in.id, Status: siding.EnqueueRefused, Err: fmt.Errorf("%w: %q", siding.ErrConflict, in.id)}, placed{}, nil
+		return siding.Enqueued{ID: in.id, Status: siding.EnqueueRefused, Err: errAnotherBody(in.id)}, placed{}, nil
 	}
 	switch m.State {
 	case siding.StateDiscarded:

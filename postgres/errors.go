@@ -122,7 +122,8 @@ var errDiscarded = errors.New("the message was discarded during the delivery")
 
 // isGuard tells an answer to one item of a batch from what stops the batch.
 func isGuard(err error) bool {
-	return errors.Is(err, siding.ErrWrongState) || errors.Is(err, siding.ErrNotFound)
+	return errors.Is(err, siding.ErrWrongState) || errors.Is(err, siding.ErrNotFound) ||
+		errors.Is(err, siding.ErrConflict) || errors.Is(err, siding.ErrNoBody)
 }
 
 // isDatabase tells an error of the database from an answer to one operation.
@@ -133,3 +134,7 @@ func isDatabase(err error) bool {
 
 // pause gives how long to wait before a write is tried again for the n-th time, from 0.
 func pause(n int) time.Duration { return min(10*time.Millisecond<<min(n, 10), time.Second) }
+
+func errAnotherBody(id string) error {
+	return fmt.Errorf("the message %q has another body: %w", id, siding.ErrConflict)
+}

@@ -113,14 +113,14 @@ func (t *tx) copyAgain(m, c *stored, in incoming, same bool) (why, err error) {
 	case !same:
 		return nil, t.supersede(c, in.content)
 	}
-	if c.State == siding.StateDead || c.State == siding.StateDone { // should retention have dropped it
-		if err := t.send("UPDATE bodies SET codec = '', key_id = '', body = ? WHERE message = ? AND body IS NULL", in.body, c.id); err != nil {
+	if c.NoBody {
+		if err := t.restore(c, in.content); err != nil {
 			return nil, err
 		}
 	}
 	switch c.State {
 	case siding.StateDead:
-		return nil, t.redrive(c)
+		return nil, t.redrive(c, hand{})
 	case siding.StateDone:
 		return nil, t.reask(c)
 	}

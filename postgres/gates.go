@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -176,19 +177,27 @@ func (s *Store) Nudge(ctx context.Context, keys siding.GateKeys) error {
 
 // Resume ends the hold of a gate by hand; see [siding.Gatekeeper]. One that cannot be read is forgotten.
 func (s *Store) Resume(ctx context.Context, k siding.GateKey, asPoison bool) error {
+	act := siding.ActOf(ctx)
 	return s.write(ctx, "resume", 0, func(t *tx) error {
 		g, err := t.gate(k)
 		if err != nil {
 			return err
 		}
-		if g.err != nil {
-			g.err = nil
-			return nil
-		}
-		if g.gate.Hold == nil {
+		what := ""
+		switch {
+		case g.err != nil:
+			g.err, what = nil, "what was known of it could not be read"
+		case g.gate.Hold == nil:
 			return fmt.Errorf("a hold of %s: %w", g.gate.Key, siding.ErrNotFound)
+		default:
+			if asPoison {
+				what = "as poison"
+			}
+			if err := t.apply(g.gate.Resume(asPoison), siding.DefaultPolicy(), 0); err != nil {
+				return err
+			}
 		}
-		return t.apply(g.gate.Resume(asPoison), siding.DefaultPolicy(), 0)
+		return t.did(act, siding.ActionResume, "", what, 1, g.gate.Key.String())
 	})
 }
 
@@ -197,6 +206,8 @@ func (s *Store) HoldGate(ctx context.Context, k siding.GateKey, reason, by strin
 	if name := scrubbed(k).String(); !isGateName(name) {
 		return fmt.Errorf("%q names no account, lane or recipe", siding.Scrub(name, 64))
 	}
+	act := siding.ActOf(ctx)
+	act.By = cmp.Or(act.By, siding.Scrub(by, siding.MaxHeader))
 	return s.write(ctx, "hold-gate", 0, func(t *tx) error {
 		g, err := t.gate(k)
 		if err != nil {
@@ -204,7 +215,7 @@ func (s *Store) HoldGate(ctx context.Context, k siding.GateKey, reason, by strin
 		}
 		g.err = nil
 		g.gate.HoldByHand(reason, by, fromMicros(t.now))
-		return nil
+		return t.did(act, siding.ActionHold, "", reason, 1, g.gate.Key.String())
 	})
 }
 

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -118,12 +117,12 @@ func historyOf(c *conn, message int64) (out []siding.DeliveryRecord, err error) 
 
 func revisionsOf(c *conn, message int64) (out []siding.Revision, err error) {
 	err = c.query(func(r *row) error {
-		v := siding.Revision{At: r.time(0), Kind: siding.RevisionKind(r.str(1)), Note: r.str(2), Body: r.coded(3), Result: r.blob(6), Digest: r.str(7), Campaign: siding.CampaignID(r.int(8))}
-		if h := r.str(9); h != "" && r.err == nil {
-			r.err = json.Unmarshal([]byte(h), &v.Headers)
-		}
-		out = append(out, v)
+		out = append(out, siding.Revision{
+			At: r.time(0), Kind: siding.RevisionKind(r.str(1)), Note: r.str(2), Body: r.coded(3), Result: r.blob(6), Digest: r.str(7),
+			By: r.str(8), Campaign: siding.CampaignID(r.int(9)), Headers: r.headers(10),
+		})
 		return r.err
-	}, "SELECT at, kind, note, codec, key_id, body, result, digest, campaign, headers FROM revisions WHERE message = ? ORDER BY id", message)
+	}, `SELECT at, kind, note, codec, key_id, body, result, digest, operator, campaign, headers FROM revisions
+		WHERE message = ? ORDER BY id`, message)
 	return out, err
 }

@@ -196,7 +196,7 @@ func (t *tx) enqueueMember(q int64, o siding.EnqueueOptions, in incoming) (sidin
 			break
 		}
 		if !first { // another record of the input has the derived ID for its own, with other bytes
-			return siding.Enqueued{ID: in.id, Status: siding.EnqueueRefused, Err: fmt.Errorf("%w: %q", siding.ErrConflict, in.id)}, nil
+			return siding.Enqueued{ID: in.id, Status: siding.EnqueueRefused, Err: errAnotherBody(in.id)}, nil
 		}
 		in.setDead(siding.DuplicateFailure(in.id))
 		in.id = siding.DuplicateID(in.id, in.body)
@@ -222,7 +222,7 @@ func (t *tx) enqueuedBefore(input siding.InputID, in incoming) (e siding.Enqueue
 	switch {
 	case hash != in.hash:
 		e.Status = siding.EnqueueRefused
-		e.Err = fmt.Errorf("%w: place %d of the input is taken by another record", siding.ErrConflict, in.source.Ordinal)
+		e.Err = fmt.Errorf("place %d of the input is taken by another record: %w", in.source.Ordinal, siding.ErrConflict)
 	case state == siding.StateDead:
 		e.Status = siding.EnqueueDead
 	case state == siding.StateDiscarded:

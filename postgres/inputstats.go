@@ -14,6 +14,18 @@ func (s *Store) hasInput(ctx context.Context, id siding.InputID) error {
 	})
 }
 
+// queueOf gives the name of an input's queue.
+func (s *Store) queueOf(ctx context.Context, id siding.InputID) (name string, err error) {
+	err = s.read(ctx, func(c *conn) error {
+		q, err := inputQueue(c, id)
+		if err == nil {
+			_, err = c.one(func(r *row) { name = r.str(0) }, "SELECT name FROM queues WHERE id = ?", q)
+		}
+		return err
+	})
+	return name, err
+}
+
 // inputQueue gives the queue of an input.
 func inputQueue(c *conn, id siding.InputID) (int64, error) {
 	q, err := c.number("SELECT queue FROM inputs WHERE id = ? AND state <> 'dropping'", int64(id))

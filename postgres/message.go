@@ -33,9 +33,9 @@ type stored struct {
 const messageColumns = `m.id, m.queue, m.event_id, m.state, m.priority, m.available_at, m.expires_at, m.received_at,
 	m.attempt, m.gray, m.waits, m.interruptions, m.redrives, m.deliveries, m.suspect, m.dead_at, m.reason, m.cause,
 	m.fingerprint, m.digest, m.fairness_key, m.input, m.ordinal, m.lease_nonce, m.lease_started, m.lease_until, m.worker,
-	m.process, m.pending, m.solo_crashes, m.alone, m.held_at, m.reset_after, m.waits_for, m.returned, m.copy`
+	m.process, m.pending, m.solo_crashes, m.alone, m.held_at, m.reset_after, m.waits_for, m.returned, m.copy, m.no_body`
 
-const messageWidth = 36
+const messageWidth = 37
 
 // message reads [messageColumns] from the first column on. The queue's name, the body and the last error are not there.
 func (r *row) message() stored {
@@ -49,7 +49,7 @@ func (r *row) message() stored {
 		ReceivedAt: r.time(7), Attempt: r.counter(8), Gray: r.counter(9), Waits: r.counter(10), Interruptions: r.counter(11),
 		Redrives: r.counter(12), Deliveries: r.counter(13), Suspect: r.bool(14), DeadAt: r.time(15),
 		Reason: siding.Reason(r.str(16)), Digest: r.str(19), FairnessKey: r.str(20), SoloCrashes: r.counter(29),
-		Alone: r.bool(30), HeldAt: r.time(31), WaitsFor: r.str(33), Returned: r.counter(34),
+		Alone: r.bool(30), HeldAt: r.time(31), WaitsFor: r.str(33), Returned: r.counter(34), NoBody: r.bool(36),
 	}
 	if r.err == nil && !slices.Contains(siding.States(), m.State) {
 		r.err = fmt.Errorf("the state %q is not known", siding.Scrub(string(m.State), 64))
@@ -196,12 +196,30 @@ func (r *row) body(i int, m *siding.Message) {
 	if m.ContentType == "" {
 		m.ContentType = defaultContentType
 	}
-	if h := r.str(i + 1); h != "" {
-		if err := json.Unmarshal([]byte(h), &m.Headers); err != nil && r.err == nil {
+	m.Headers = r.headers(i + 1)
+	m.Body = r.coded(i + 2)
+}
+
+func (r *row) headers(i int) (h map[string]string) {
+	if text := r.str(i); text != "" {
+		if err := json.Unmarshal([]byte(text), &h); err != nil && r.err == nil {
 			r.err = fmt.Errorf("the headers cannot be read: %w", err)
 		}
 	}
-	m.Body = r.coded(i + 2)
+	return h
+}
+
+// headersText gives headers as they are stored: scrubbed, as JSON; nil where there are none.
+func headersText(headers map[string]string) (any, error) {
+	if len(headers) == 0 {
+		return nil, nil //nolint:nilnil // NULL
+	}
+	h := make(map[string]string, len(headers))
+	for k, v := range headers {
+		h[siding.Scrub(k, siding.MaxHeader)] = siding.Scrub(v, siding.MaxHeader)
+	}
+	text, err := json.Marshal(h)
+	return string(text), err
 }
 
 // coded reads the columns codec, key_id and a blob. An empty blob and none are the same.

@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 
 	"github.com/siding-dev/siding"
@@ -9,28 +11,38 @@ import (
 
 // Reask makes done members of another digest ready again; see [siding.Manifest].
 func (s *Store) Reask(ctx context.Context, id siding.InputID, digest string) (int64, error) {
-	return s.changeStale(ctx, "reask", id, digest, (*tx).reask)
+	return s.changeStale(ctx, "reask", id, digest, "asked again under "+digest, func(t *tx, m *stored) (bool, error) {
+		if m.NoBody { // there is nothing to ask with
+			return false, nil
+		}
+		return true, t.reask(m)
+	})
 }
 
 // KeepAnswers marks done members of another digest as answered under this one; see [siding.Manifest].
 func (s *Store) KeepAnswers(ctx context.Context, id siding.InputID, digest string) (int64, error) {
 	digest = siding.Scrub(digest, siding.MaxHeader)
-	return s.changeStale(ctx, "keep-answers", id, digest, func(t *tx, m *stored) error {
+	return s.changeStale(ctx, "keep-answers", id, digest, "answers kept under "+digest, func(t *tx, m *stored) (bool, error) {
 		was := m.standing()
 		m.Digest = digest
 		err := t.guarded("UPDATE messages SET digest = ? WHERE id = ? AND state = 'done'", text(digest), m.id)
 		if err != nil {
-			return err
+			return false, err
 		}
-		return t.move(m.id, m.queue, m.hasInput, was, m.standing())
+		return true, t.move(m.id, m.queue, m.hasInput, was, m.standing())
 	})
 }
 
-// changeStale carries out a change of each done member of another digest, in small pieces.
-func (s *Store) changeStale(ctx context.Context, op string, id siding.InputID, digest string, change func(*tx, *stored) error) (int64, error) {
-	if err := s.hasInput(ctx, id); err != nil {
+// changeStale carries out a change of each done member of another digest, in small pieces; what is for the audit trail.
+func (s *Store) changeStale(ctx context.Context, op string, id siding.InputID, digest, what string,
+	change func(*tx, *stored) (bool, error),
+) (int64, error) {
+	queue, err := s.queueOf(ctx, id)
+	if err != nil {
 		return 0, err
 	}
+	act := siding.ActOf(ctx)
+	act.ID = cmp.Or(act.ID, rand.Text()) // one entry for all pieces
 	var total int64
 	for from, more := int64(-1<<62), true; more; {
 		var n, next int64
@@ -56,12 +68,18 @@ func (s *Store) changeStale(ctx context.Context, op string, id siding.InputID, d
 				if page[i].err != nil {
 					continue // InputMembers shows it
 				}
-				if err := change(t, &page[i].stored); err != nil {
+				changed, err := change(t, &page[i].stored)
+				if err != nil {
 					return err
 				}
-				n++
+				if changed {
+					n++
+				}
 			}
-			return nil
+			if n == 0 {
+				return nil
+			}
+			return t.did(act, siding.ActionReask, queue, what, n)
 		})
 		if err != nil {
 			return total, err
@@ -74,7 +92,7 @@ func (s *Store) changeStale(ctx context.Context, op string, id siding.InputID, d
 // reask makes a done message ready again, with its answer in the history. m becomes what it is.
 func (t *tx) reask(m *stored) error {
 	was := m.standing()
-	if err := t.revise(m.id, siding.RevisionReasked, "", m.Digest, false); err != nil {
+	if err := t.revise(m.id, revision{kind: siding.RevisionReasked, digest: m.Digest, answer: true}); err != nil {
 		return err
 	}
 	if err := t.send("DELETE FROM results WHERE message = ?", m.id); err != nil {
@@ -96,7 +114,7 @@ func (t *tx) reask(m *stored) error {
 // Readopt replaces the result of a done message by a journaled answer; see [siding.Manifest].
 func (s *Store) Readopt(ctx context.Context, queue, id string, j siding.Judgement, result []byte) error {
 	j.Digest = siding.Scrub(j.Digest, siding.MaxHeader)
-	out, err := s.each(ctx, "readopt", queue, []string{id}, func(t *tx, m *stored) error { return t.readopt(m, j, result) })
+	out, err := s.each(ctx, "readopt", queue, []string{id}, func(t *tx, m *stored, _ int) error { return t.readopt(m, j, result) })
 	if err != nil {
 		return err
 	}
@@ -115,7 +133,7 @@ func (t *tx) readopt(m *stored, j siding.Judgement, result []byte) error {
 		return fmt.Errorf("readopt %q: call %d: %w", m.ID, j.Call, siding.ErrNotFound)
 	}
 	was := m.standing()
-	if err := t.revise(m.id, siding.RevisionReadopted, "", m.Digest, false); err != nil {
+	if err := t.revise(m.id, revision{kind: siding.RevisionReadopted, digest: m.Digest, answer: true}); err != nil {
 		return err
 	}
 	if err := t.send("DELETE FROM results WHERE message = ?", m.id); err != nil {

@@ -10,28 +10,38 @@ import (
 
 // Redrive returns dead messages to their queue; see [siding.Operator].
 func (s *Store) Redrive(ctx context.Context, queue string, ids ...string) ([]error, error) {
-	return s.each(ctx, "redrive", queue, ids, func(t *tx, m *stored) error {
+	act, h := siding.ActOf(ctx), handOf(ctx)
+	return s.each(ctx, "redrive", queue, ids, func(t *tx, m *stored, _ int) error {
 		if m.State != siding.StateDead {
 			return fmt.Errorf("redrive %q: %w: it is %s, not dead", m.ID, siding.ErrWrongState, m.State)
 		}
-		return t.redrive(m)
+		if err := t.redrive(m, h); err != nil {
+			return err
+		}
+		return t.did(act, siding.ActionRedrive, queue, "", 1, m.ID)
 	})
 }
 
 // Discard gives messages up; see [siding.Operator].
 func (s *Store) Discard(ctx context.Context, queue, reason string, ids ...string) ([]error, error) {
 	reason = cmp.Or(siding.Scrub(reason, siding.MaxHeader), "no reason given")
-	return s.each(ctx, "discard", queue, ids, func(t *tx, m *stored) error {
+	act, h := siding.ActOf(ctx), handOf(ctx)
+	return s.each(ctx, "discard", queue, ids, func(t *tx, m *stored, _ int) error {
 		switch m.State {
 		case siding.StateReady, siding.StateLeased, siding.StateDead:
-			return t.discard(m, reason)
+			if err := t.discard(m, reason, h); err != nil {
+				return err
+			}
+			return t.did(act, siding.ActionDiscard, queue, reason, 1, m.ID)
 		}
 		return fmt.Errorf("discard %q: %w: it is %s", m.ID, siding.ErrWrongState, m.State)
 	})
 }
 
 // each carries out one change for each ID, and answers for each: an error that is a guard's answer is the entry's.
-func (s *Store) each(ctx context.Context, name, queue string, ids []string, change func(*tx, *stored) error) ([]error, error) {
+func (s *Store) each(ctx context.Context, name, queue string, ids []string,
+	change func(t *tx, m *stored, i int) error,
+) ([]error, error) {
 	if len(ids) == 0 {
 		return nil, ctx.Err()
 	}
@@ -59,7 +69,7 @@ func (s *Store) each(ctx context.Context, name, queue string, ids []string, chan
 				out[i] = fmt.Errorf("%s %q: its row cannot be read: %w", name, siding.Scrub(id, 128), bad)
 				continue
 			}
-			if err := change(t, &m); err != nil {
+			if err := change(t, &m, i); err != nil {
 				if isGuard(err) {
 					out[i] = err
 					continue
@@ -76,10 +86,13 @@ func (s *Store) each(ctx context.Context, name, queue string, ids []string, chan
 }
 
 // redrive returns a dead message to its queue. m becomes what it is.
-func (t *tx) redrive(m *stored) error {
+func (t *tx) redrive(m *stored, h hand) error {
+	if m.NoBody {
+		return fmt.Errorf("redrive %q: %w", m.ID, siding.ErrNoBody)
+	}
 	was := m.standing()
 	note := fmt.Sprintf("%s, %s, attempt %d", m.Reason, m.cause, m.Attempt)
-	if err := t.revise(m.id, siding.RevisionRedriven, note, "", false); err != nil {
+	if err := t.revise(m.id, revision{hand: h, kind: siding.RevisionRedriven, note: note}); err != nil {
 		return err
 	}
 	m.Message = siding.Redrive(m.Message, fromMicros(t.now))
@@ -89,7 +102,7 @@ func (t *tx) redrive(m *stored) error {
 	}
 	err := t.guarded(`UPDATE messages SET state = 'ready', turn = ?, available_at = ?, attempt = ?, gray = ?, waits = ?,
 		interruptions = ?, suspect = ?, solo_crashes = ?, alone = ?, held_at = ?, redrives = ?, reset_after = deliveries,
-		dead_at = NULL, reason = NULL, cause = NULL, fingerprint = NULL, waits_for = NULL WHERE id = ? AND state = 'dead'`,
+		dead_at = NULL, reason = NULL, cause = NULL, fingerprint = NULL, waits_for = NULL, no_body = false WHERE id = ? AND state = 'dead'`,
 		m.turn(), t.now, m.Attempt, m.Gray, m.Waits, m.Interruptions, m.Suspect, m.SoloCrashes, m.Alone, micros(m.HeldAt),
 		m.Redrives, m.id)
 	if err != nil {
@@ -102,14 +115,14 @@ func (t *tx) redrive(m *stored) error {
 }
 
 // discard gives a message up. A delivery under way ends here in the history, as interrupted.
-func (t *tx) discard(m *stored, reason string) error {
+func (t *tx) discard(m *stored, reason string, h hand) error {
 	if m.State == siding.StateLeased {
 		if err := t.cutOff(m); err != nil {
 			return err
 		}
 	}
 	was := m.standing()
-	if err := t.revise(m.id, siding.RevisionDiscarded, reason, "", false); err != nil {
+	if err := t.revise(m.id, revision{hand: h, kind: siding.RevisionDiscarded, note: reason}); err != nil {
 		return err
 	}
 	m.State, m.WaitsFor = siding.StateDiscarded, ""

@@ -4,17 +4,13 @@ import "github.com/siding-dev/siding"
 
 // redriveSet is [tx.redrive] of many dead messages with a few statements for all of them, which takes a small part of the
 // time. numbers are those of messages, all of which must be dead; n is how many.
-func (t *tx) redriveSet(numbers []int64, n int64, campaign siding.CampaignID) error {
+func (t *tx) redriveSet(numbers []int64, n int64, h hand) error {
 	if err := t.moveSet(numbers); err != nil {
 		return err
 	}
-	var by any
-	if campaign != 0 {
-		by = int64(campaign)
-	}
-	err := t.send(`INSERT INTO revisions (message, at, kind, note, campaign)
-		SELECT m.id, ?::bigint, 'redriven', m.reason || ', ' || m.cause || ', attempt ' || m.attempt, ?::bigint
-		FROM unnest(?::bigint[]) j (value) JOIN messages m ON m.id = j.value`, t.now, by, numbers)
+	err := t.send(`INSERT INTO revisions (message, at, kind, note, operator, campaign)
+		SELECT m.id, ?::bigint, 'redriven', m.reason || ', ' || m.cause || ', attempt ' || m.attempt, ?::text, ?::bigint
+		FROM unnest(?::bigint[]) j (value) JOIN messages m ON m.id = j.value`, t.now, h.by, int64(h.campaign), numbers)
 	if err != nil {
 		return err
 	}
@@ -25,7 +21,7 @@ func (t *tx) redriveSet(numbers []int64, n int64, campaign siding.CampaignID) er
 	changed, err := t.exec(`UPDATE messages SET state = 'ready', turn = CASE reason WHEN 'crash' THEN 2 ELSE 0 END, suspect = reason = 'crash',
 		available_at = ?, attempt = 0, gray = 0, waits = 0, interruptions = 0, solo_crashes = 0, alone = false, held_at = NULL,
 		redrives = redrives + 1, reset_after = deliveries, dead_at = NULL, reason = NULL, cause = NULL, fingerprint = NULL,
-		waits_for = NULL WHERE id = ANY (?::bigint[]) AND state = 'dead'`, t.now, numbers)
+		waits_for = NULL WHERE id = ANY (?::bigint[]) AND state = 'dead' AND NOT no_body`, t.now, numbers)
 	if err == nil && changed != n {
 		err = errNotAll(n, changed)
 	}

@@ -43,6 +43,7 @@ func (t *tx) tellOrigins(m *stored, then *siding.Then, result []byte) error {
 			err = t.failWith(o, m, queue)
 		case m.State == siding.StateDiscarded && waits:
 			err = t.waitedInVain(o, queue, errors.New("its copy there was given up"))
+		case m.State == siding.StateReady && !waits && o.NoBody: // there is nothing into which a result could come
 		case m.State == siding.StateReady && !waits:
 			err = t.waitAgain(o)
 		case m.State != siding.StateReady && m.State != siding.StateDead:
@@ -91,11 +92,11 @@ func (t *tx) giveBack(o *stored, from string, then *siding.Then, result []byte) 
 	}
 	was := o.standing()
 	note := fmt.Sprintf("the result of the queue %s came into %s", from, then.Field)
-	if err := t.revise(o.id, siding.RevisionReturned, note, "", true); err != nil {
+	if err := t.revise(o.id, revision{kind: siding.RevisionReturned, note: note, body: true}); err != nil {
 		return err
 	}
 	// The hash stays: it is of the body as it was received, with which a later one is compared.
-	if err := t.guarded("UPDATE bodies SET codec = '', key_id = '', body = ? WHERE message = ?", body, o.id); err != nil {
+	if err := t.setBody(o.id, body); err != nil {
 		return err
 	}
 	if err := t.setError(o.id, nil); err != nil {

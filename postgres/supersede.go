@@ -12,7 +12,7 @@ import (
 // the history, and it starts again at attempt 0. m is what it was, and becomes what it is.
 func (t *tx) supersede(m *stored, c content) error {
 	was := m.standing()
-	err := t.revise(m.id, siding.RevisionSuperseded, "", m.Digest, true)
+	err := t.revise(m.id, revision{kind: siding.RevisionSuperseded, digest: m.Digest, answer: true, body: true, headers: true})
 	if err != nil {
 		return err
 	}
@@ -21,13 +21,13 @@ func (t *tx) supersede(m *stored, c content) error {
 			return err
 		}
 	}
-	err = t.guarded("UPDATE bodies SET hash = ?, codec = '', key_id = '', content_type = ?, headers = ?, body = ? WHERE message = ?",
+	err = t.guarded("UPDATE bodies SET hash = ?, body_hash = NULL, codec = '', key_id = '', content_type = ?, headers = ?, body = ? WHERE message = ?",
 		c.hash[:], c.contentType, c.headers, c.body, m.id)
 	if err != nil {
 		return err
 	}
 	m.forget()
-	m.State, m.Digest, m.Returned = siding.StateReady, "", 0
+	m.State, m.Digest, m.Returned, m.NoBody = siding.StateReady, "", 0, false
 	m.DeadAt, m.Reason = time.Time{}, ""
 	var deadAt, reason any
 	if c.failure != nil {
@@ -37,7 +37,7 @@ func (t *tx) supersede(m *stored, c content) error {
 	if err := t.setError(m.id, c.failure); err != nil {
 		return err
 	}
-	err = t.guarded(`UPDATE messages SET state = ?, priority = ?, available_at = ?, expires_at = ?, `+forgotten+`, returned = 0, pending = false,
+	err = t.guarded(`UPDATE messages SET state = ?, priority = ?, available_at = ?, expires_at = ?, `+forgotten+`, returned = 0, pending = false, no_body = false,
 		dead_at = ?, reason = ?, cause = ?, fingerprint = ?, digest = NULL, fairness_key = ? WHERE id = ? AND state <> 'leased'`,
 		string(m.State), int64(c.priority), c.from(t.now), micros(c.expiresAt), deadAt, reason, text(m.cause),
 		text(m.fingerprint), text(c.fairnessKey), m.id)
@@ -55,15 +55,6 @@ func (t *tx) supersede(m *stored, c content) error {
 		return err
 	}
 	return t.tellOrigins(m, nil, nil)
-}
-
-// revise keeps what a message is about to lose: its answer, and where body is set its body too.
-func (t *tx) revise(message int64, kind siding.RevisionKind, note, digest string, body bool) error {
-	err := t.send(`INSERT INTO revisions (message, at, kind, note, codec, key_id, body, result, digest)
-		SELECT b.message, ?::bigint, ?::text, ?::text, b.codec, b.key_id, CASE WHEN ?::boolean THEN b.body END, r.result, ?::text
-		FROM bodies b LEFT JOIN results r ON r.message = b.message WHERE b.message = ?`,
-		t.now, string(kind), siding.Scrub(note, siding.MaxHeader), body, text(digest), message)
-	return err
 }
 
 // setPending keeps a body for a leased message until its delivery ends.

@@ -18,7 +18,7 @@ type texts struct {
 }
 
 var ownNames = regexp.MustCompile(`\b(FROM|JOIN|INTO|UPDATE|ONLY|INDEX|TABLE)(\s+)(meta|queues|messages|bodies|pending_bodies|results|` +
-	`last_errors|deliveries|revisions|calls|answers|spend|spend_totals|tallies|copies|campaigns|campaign_members|inputs|files|members|origins|processes|` +
+	`last_errors|deliveries|revisions|calls|answers|spend|spend_totals|tallies|copies|failure_groups|audit|notes|campaigns|campaign_members|inputs|files|members|origins|processes|` +
 	`gates|clock_last|clock_offset)\b|\b(tick|peek)\(`)
 
 func (t *texts) of(query string) string {

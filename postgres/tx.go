@@ -39,6 +39,8 @@ type tx struct {
 	gates map[siding.GateKey]*keptGate
 	// campaigns are those that the transaction has looked at; its end writes what has become of them.
 	campaigns map[siding.CampaignID]*keptCampaign
+	// entries are those of the audit trail that the transaction adds to.
+	entries map[entryKey]*keptEntry
 	// solos are leases that this transaction has made beside which there may be no other, over those that it has found to be over.
 	solos, over []siding.LeaseToken
 }
@@ -65,6 +67,7 @@ func (s *Store) begin(c *conn, group []*op, alone bool) (*tx, error) {
 	t := &tx{
 		conn: c, s: s, exclusive: alone, rows: map[int64]*stored{}, tallies: map[tallyKey]int64{}, spends: map[spendKey]spend{},
 		made: newNames(), swept: map[int64]bool{}, leased: map[tallyScope]int64{}, gates: map[siding.GateKey]*keptGate{}, campaigns: map[siding.CampaignID]*keptCampaign{},
+		entries: map[entryKey]*keptEntry{},
 	}
 	turn := "SELECT pg_advisory_xact_lock_shared(?, ?)"
 	if alone {
@@ -166,7 +169,7 @@ func (t *tx) end() (uncertain bool, err error) {
 	if err := t.keepSums(); err != nil {
 		return false, err
 	}
-	if err := errors.Join(t.keepGates(), t.keepCampaigns()); err != nil {
+	if err := errors.Join(t.keepEntries(), t.keepGates(), t.keepCampaigns()); err != nil {
 		return false, err
 	}
 	if err := t.flush(); err != nil { // what is wrong with it shows before the commit

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"iter"
 
 	"github.com/siding-dev/siding"
 )
@@ -20,22 +19,8 @@ func (s *Store) MarkGroup(context.Context, siding.GroupKey, siding.GroupState, s
 
 func (s *Store) Regroup(context.Context, int) (int64, error) { return 0, errUnwritten }
 
-func (s *Store) Return(context.Context, string, ...siding.Return) ([]error, error) {
-	return nil, errUnwritten
-}
-
 func (s *Store) RedriveSelected(context.Context, siding.Selection, int) (int64, error) {
 	return 0, errUnwritten
 }
 
 func (s *Store) DropBodies(context.Context, siding.Drop) (int64, error) { return 0, errUnwritten }
-
-func (s *Store) Audit(context.Context, siding.AuditOptions) iter.Seq2[siding.AuditEntry, error] {
-	return func(func(siding.AuditEntry, error) bool) {}
-}
-
-func (s *Store) Note(context.Context, string) (siding.Note, error) {
-	return siding.Note{}, errUnwritten
-}
-
-func (s *Store) SetNote(context.Context, siding.Note) (int64, error) { return 0, errUnwritten }
