@@ -67,10 +67,10 @@ func (e *exam) refused(r claude.Reply) Finding {
 	if r.Category != "" {
 		f.Text += ", category " + shorten(r.Category)
 	}
-	if said := strings.TrimSpace(r.Text); said != "" {
-		f.Text += ": " + shorten(said)
-	}
 	f.Text += ". The same request is refused again: ask another model (request:model=…) or otherwise (request:instruction=…), or give it up"
+	if said := strings.TrimSpace(r.Text); said != "" {
+		f.Text += ". It said: " + shorten(said)
+	}
 	return f
 }
 

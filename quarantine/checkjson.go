@@ -37,6 +37,9 @@ func checkJSON(_ context.Context, e *exam) ([]Finding, int) {
 }
 
 func (e *exam) syntaxFinding(s *scanner, fault *syntaxFault) Finding {
+	if s.expect == expectComma && fault.code != codeQuote && len(s.open) > 0 {
+		s.top().index = -1 // the value is whole: it is the object or array around it that is not
+	}
 	f := Finding{Code: fault.code, Pointer: s.pointer(), Text: "it is not valid JSON: " + fault.text, Fault: true}
 	for _, step := range e.steps {
 		if step == nameFixJSON || step == nameStripControl {

@@ -1,5 +1,12 @@
 package quarantine
 
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+)
+
 // Diff is what repairs change of a message, for people and for --json. Its texts are shortened around the change and
 // safe to show: what is invisible or broken is written as \xNN or \uNNNN.
 type Diff struct {
@@ -28,12 +35,90 @@ type Side struct {
 	Lead string `json:"lead"` // begins with … where it does not begin at the beginning
 	Text string `json:"text"` // what differs; … in its middle stands for what is left out
 	Tail string `json:"tail"` // ends in … where it does not end at the end
-	// Bytes is the length of the whole value.
+	// Bytes is the length of the whole value; of a change without a field, of what differs.
 	Bytes int `json:"bytes"`
 }
 
 // String gives the text in one piece.
 func (s Side) String() string { return s.Lead + s.Text + s.Tail }
 
-// Compare gives what changes between two drafts of a message.
-func Compare(before, after Draft) Diff { return Diff{Changes: []Change{}} }
+// maxChanges is how many changes a diff lists.
+const maxChanges = 50
+
+// Compare gives what changes between two drafts of a message: by fields, where both bodies can be taken apart, else by the
+// places in which their bytes differ. It takes time in proportion to the bodies.
+func Compare(before, after Draft) Diff {
+	d := Diff{Changes: []Change{}}
+	d.headers(before.Headers, after.Headers)
+	switch {
+	case bytes.Equal(before.Body, after.Body):
+	case isJSON(before.ContentType) && syntax(before.Body) == nil && syntax(after.Body) == nil:
+		d.fields(before.Body, after.Body)
+	default:
+		d.places(before.Body, after.Body)
+	}
+	return d
+}
+
+func (d *Diff) add(c Change) {
+	if len(d.Changes) == maxChanges {
+		d.More++
+		return
+	}
+	d.Changes = append(d.Changes, c)
+}
+
+func (d *Diff) full() bool { return len(d.Changes) == maxChanges }
+
+func (d *Diff) headers(before, after map[string]string) {
+	names := slices.Collect(maps.Keys(before))
+	for name := range after {
+		if _, both := before[name]; !both {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		a, had := before[name]
+		b, has := after[name]
+		if had != has || a != b {
+			old, now := sides([]byte(a), []byte(b))
+			d.add(Change{Header: visible([]byte(name)), Old: given(old, had), New: given(now, has)})
+		}
+	}
+}
+
+func given(s Side, is bool) *Side {
+	if !is {
+		return nil
+	}
+	return &s
+}
+
+// Lines writes the diff for a terminal, without colours: a line for each place, and one for what stood and what stands
+// there.
+func (d Diff) Lines() []string {
+	var lines []string
+	for _, c := range d.Changes {
+		switch {
+		case c.Header != "":
+			lines = append(lines, "header "+c.Header)
+		case c.Pointer != nil && *c.Pointer == "":
+			lines = append(lines, "the whole body")
+		case c.Pointer != nil:
+			lines = append(lines, visible([]byte(*c.Pointer)))
+		default:
+			lines = append(lines, fmt.Sprintf("byte %d, line %d", *c.Offset, c.Line))
+		}
+		if c.Old != nil {
+			lines = append(lines, "  - "+c.Old.String())
+		}
+		if c.New != nil {
+			lines = append(lines, "  + "+c.New.String())
+		}
+	}
+	if d.More > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", d.More))
+	}
+	return lines
+}

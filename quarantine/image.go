@@ -35,7 +35,7 @@ type media struct {
 func examineMedia(data []byte, declared string) media {
 	m := media{declared: declared, size: len(data), encoded: base64.StdEncoding.EncodedLen(len(data))}
 	m.kind, _, _ = strings.Cut(http.DetectContentType(data), ";")
-	m.width, m.height = sides(data, m.kind)
+	m.width, m.height = imageSides(data, m.kind)
 	switch m.kind {
 	case "image/jpeg":
 		m.cut = !bytes.Contains(data[max(0, len(data)-64<<10):], []byte("\xff\xd9"))
@@ -77,8 +77,8 @@ func (m media) problem() (code, text string) {
 	return "", ""
 }
 
-// sides gives an image's width and height, or 0.
-func sides(data []byte, kind string) (width, height int) {
+// imageSides gives an image's width and height, or 0.
+func imageSides(data []byte, kind string) (width, height int) {
 	if kind == "image/webp" {
 		return webpSides(data)
 	}
