@@ -75,6 +75,17 @@ type prompt struct {
 	paused []json.RawMessage // contents of turns that the service paused, in their order
 }
 
+// prepareFor makes the prompt of a message, or finds what is wrong with it without a call, and gives the handler as the
+// message's own settings make it.
+func (h *Handler) prepareFor(m siding.Message) (*Handler, prompt, *siding.Failure) {
+	own, f := h.of(m)
+	if f != nil {
+		return nil, prompt{}, f
+	}
+	p, f := own.prepare(m.Body)
+	return own, p, f
+}
+
 // prepare makes the prompt of a record, or finds what is wrong with it without a call.
 func (h *Handler) prepare(body []byte) (prompt, *siding.Failure) {
 	record, f := parseRecord(body)
@@ -92,6 +103,9 @@ func (h *Handler) prepare(body []byte) (prompt, *siding.Failure) {
 	}
 	if strings.TrimSpace(text) == "" {
 		return prompt{}, bodyFault(siding.CauseEmptyInput, "the prompt has no text: it is empty or white space")
+	}
+	if h.own.instruction != "" {
+		text = strings.TrimRight(text, " \t\r\n") + "\n\n" + h.own.instruction
 	}
 	images, f := h.readImages(record)
 	if f != nil {

@@ -5,11 +5,11 @@ import "github.com/siding-dev/siding"
 // Check says what would be found wrong with a message before a call is made for it; nil: nothing. It reads the image files
 // that the record names, and asks neither the service nor the journal.
 func (h *Handler) Check(m siding.Message) *siding.Failure {
-	p, f := h.prepare(m.Body)
+	own, p, f := h.prepareFor(m)
 	if f != nil {
 		return f
 	}
-	return h.fits(h.build(p, h.c.MaxTokens))
+	return own.fits(own.build(p, own.c.MaxTokens))
 }
 
 // Limits gives what is known of the model. ContextTokens 0: its context window is not known.

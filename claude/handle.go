@@ -21,16 +21,20 @@ func (h *Handler) Handle(ctx context.Context, d *siding.Delivery) (siding.Result
 	if h.c.Journal == nil {
 		return siding.Result{}, configurationFault("the handler has no journal: it cannot make sure that an answer is paid once")
 	}
-	p, f := h.prepare(d.Body)
+	own, p, f := h.prepareFor(d.Message)
 	if f != nil {
 		return siding.Result{NoCall: unheard(f)}, h.elsewhere(f)
 	}
-	c := conversation{h: h, d: d, prompt: p}
+	c := conversation{h: own, d: d, prompt: p}
 	body, f := c.run(ctx)
-	if f != nil && f.Scope == siding.ScopeLane {
+	r := siding.Result{Body: body, Judged: c.judged, NoCall: !c.called && unheard(f), Limits: c.limits}
+	switch {
+	case f != nil && f.Scope == siding.ScopeLane: // the journal's or this machine's, where the message has a lane of its own
 		f.Lane = h.lane
+	case own.own.model:
+		r.OtherLane, r.Limits = c.called, nil
 	}
-	return siding.Result{Body: body, Judged: c.judged, NoCall: !c.called && unheard(f), Limits: c.limits}, h.elsewhere(f)
+	return r, h.elsewhere(f)
 }
 
 // unheard tells whether a delivery without a call says nothing about account, lane and recipe. A fault of one of them,
@@ -181,6 +185,9 @@ func (c *conversation) call(ctx context.Context, id siding.CallID, req request) 
 	}
 	end, a, f := c.h.conclude(r, began)
 	end.Call = id
+	if f != nil {
+		c.forOwn(f, end.Fate)
+	}
 	if err := c.h.save(ctx, end); err != nil {
 		// The answer is not in the journal, so it must not be used. The call counts as unknown, maybe billed.
 		g := storeFault("writing the end of the call to the journal", err)

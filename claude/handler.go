@@ -27,8 +27,9 @@ type Handler struct {
 	account     string // empty: not known by a name
 	lane        string
 	client      anthropic.Client
-	gate        gate
-	maxRequest  int // bytes; see the constants of these names
+	gate        *gate
+	own         settings // of the message that this copy of the handler is for; see [Handler.of]
+	maxRequest  int      // bytes; see the constants of these names
 	maxAnswer   int
 }
 
@@ -39,7 +40,7 @@ var _ siding.Handler = (*Handler)(nil)
 func New(c Config) (*Handler, error) {
 	c, err := c.complete()
 	errs := []error{err}
-	h := &Handler{c: c, limits: limitsOf(c.Model, c.Limits), maxRequest: maxRequest, maxAnswer: maxAnswer}
+	h := &Handler{c: c, limits: limitsOf(c.Model, c.Limits), gate: &gate{}, maxRequest: maxRequest, maxAnswer: maxAnswer}
 	if h.template, err = compilePrompt(c.Prompt); err != nil {
 		errs = append(errs, fmt.Errorf("prompt: %w", err))
 	}

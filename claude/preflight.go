@@ -115,8 +115,11 @@ func (h *Handler) worst(e estimate, limit int64) (siding.Money, bool) {
 // worst with everything at its largest. priced is false when no price is known for the model. A message that would be
 // set aside without a call costs nothing.
 func (h *Handler) Estimate(m siding.Message) (likely, worst siding.Money, priced bool) {
+	own, p, f := h.prepareFor(m)
+	if own != nil {
+		h = own
+	}
 	_, priced = h.c.Prices.Worst(h.c.Model, 0, 0, h.c.Clock())
-	p, f := h.prepare(m.Body)
 	if f != nil || !priced {
 		return 0, 0, priced
 	}

@@ -15,11 +15,11 @@ func (h *Handler) Rejudge(ctx context.Context, m siding.Message, calls []siding.
 	if h.c.Journal == nil {
 		return j, nil, false, errors.New("the handler has no journal")
 	}
-	p, f := h.prepare(m.Body)
+	own, p, f := h.prepareFor(m)
 	if f != nil {
 		return j, nil, false, nil
 	}
-	id, result, err := h.find(ctx, p, calls, nil)
+	id, result, err := own.find(ctx, p, calls, nil)
 	if err != nil || id == 0 {
 		return j, nil, false, err
 	}

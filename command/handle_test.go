@@ -397,3 +397,12 @@ func alive(pid int) bool {
 	_, state, _ := strings.Cut(string(stat), ") ")
 	return !strings.HasPrefix(state, "Z")
 }
+
+func TestSettingsForModelsAreNotHandedOn(t *testing.T) {
+	t.Parallel()
+	d := delivery("{}")
+	d.Headers = map[string]string{siding.HeaderModel: "a-model", siding.HeaderMaxTokens: "777", siding.HeaderInstruction: "be brief"}
+	res, err := newHandler(t, shell("env | grep -ci -e a-model -e tokens -e brief -e instruction || true")).Handle(t.Context(), d)
+	require.NoError(t, err)
+	require.Equal(t, "0", string(res.Body))
+}

@@ -6,10 +6,14 @@ import (
 	"io"
 	"log"
 	"net"
+	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/siding-dev/siding"
 )
 
 func nothing(t *testing.T) *log.Logger {
@@ -58,4 +62,17 @@ func TestItSpeaksHTTP2AndTrustsWhatItIsToldTo(t *testing.T) {
 	require.Equal(t, `"ok"`, string(res.Body))
 	require.Equal(t, "evt-1", r.requests()[0].header.Get("Idempotency-Key"))
 	require.Equal(t, body, r.requests()[0].body)
+}
+
+func TestSettingsForModelsAreNotSentOn(t *testing.T) {
+	t.Parallel()
+	r := serve(t, says(http.StatusOK, "ok"))
+	d := delivery("evt-1")
+	d.Headers = map[string]string{siding.HeaderModel: "m", siding.HeaderMaxTokens: "7", siding.HeaderInstruction: "secret-like", "x-own": "y"}
+	_, err := newHandler(t, to(r)).Handle(t.Context(), d)
+	require.NoError(t, err)
+	for name, values := range r.requests()[0].header {
+		require.NotContains(t, strings.ToLower(name), "siding-")
+		require.NotContains(t, strings.Join(values, " "), "secret-like")
+	}
 }
