@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -23,25 +24,32 @@ type queueRecipe struct {
 // recipeNote is the key of the note with a queue's recipe.
 func recipeNote(queue string) string { return "recipe/" + queue }
 
-// rememberRecipe notes in the store which recipe works the queue, so that other commands can look at its messages with
-// what the recipe knows. Where two processes do it at once, either may have the last word.
-func (j *job) rememberRecipe(ctx context.Context) error {
-	path, err := filepath.Abs(j.recipe.Name)
-	if err != nil {
-		return fmt.Errorf("recipe %s: %w", siding.Scrub(j.recipe.Name, 512), err)
+// remember notes in the store which recipe works the queue, so that other commands can look at its messages with what
+// the recipe knows. The work goes on without it.
+func (a *app) remember(ctx context.Context, j *job) {
+	if err := rememberRecipe(ctx, j.store, j.recipe); err != nil {
+		a.hintf("the store could not note where the recipe is: %v", err)
 	}
-	value, err := json.Marshal(queueRecipe{path, j.digest})
+}
+
+// rememberRecipe writes the note where it has changed. Where two processes do it at once, either may have the last word.
+func rememberRecipe(ctx context.Context, store siding.Quarantine, r *recipe.Recipe) error {
+	path, err := filepath.Abs(r.Name)
 	if err != nil {
 		return err
 	}
-	note, err := j.store.Note(ctx, recipeNote(j.recipe.Queue))
+	value, err := json.Marshal(queueRecipe{path, r.Digest()})
+	if err != nil {
+		return err
+	}
+	note, err := store.Note(ctx, recipeNote(r.Queue))
 	switch {
-	case err == nil && string(note.Value) == string(value):
+	case err == nil && bytes.Equal(note.Value, value):
 		return nil
 	case err != nil && !errors.Is(err, siding.ErrNotFound):
 		return err
 	}
-	_, err = j.store.SetNote(ctx, siding.Note{Key: recipeNote(j.recipe.Queue), Value: value, Version: note.Version})
+	_, err = store.SetNote(ctx, siding.Note{Key: recipeNote(r.Queue), Value: value, Version: note.Version})
 	if errors.Is(err, siding.ErrConflict) {
 		return nil
 	}

@@ -124,6 +124,7 @@ func (a *app) run(ctx context.Context, recipePath string, inputs []string, f run
 	if err := r.enqueue(ctx, in); err != nil {
 		return r.early(ctx, err)
 	}
+	r.remember(ctx, r.job)
 	if err := r.changed(ctx); err != nil {
 		return r.unasked(ctx, err)
 	}

@@ -50,6 +50,7 @@ func (a *app) workOn(ctx context.Context, j *job, wait waitFlag) error {
 	if err != nil {
 		return err
 	}
+	a.remember(ctx, j)
 	p := newProgress(before)
 	w, err := j.worker(worker.Config{Observe: p.observe, Wait: wait.forHold})
 	if err != nil {
