@@ -35,6 +35,7 @@ func (c *conversation) count(ctx context.Context) *siding.Failure {
 	c.called = true
 	n, f := h.counted(r)
 	if f != nil {
+		c.forOwn(f, siding.FateUnsent) // nothing of it is on any bill
 		return f
 	}
 	if n > limit {

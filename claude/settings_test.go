@@ -294,3 +294,16 @@ func TestAFailingJournalIsEverybodysFaultAlsoWithSettings(t *testing.T) {
 	require.Equal(t, h.Lane(), f.Lane)
 	require.False(t, res.OtherLane)
 }
+
+func TestCountingForAMessageWithAModelOfItsOwnReachesNobodyElse(t *testing.T) {
+	t.Parallel()
+	h, j, _ := setup(t, func(c *Config) { c.CountTokens, c.MaxInputTokens = true, 100 },
+		claudesim.Rule{When: claudesim.When{Path: "count_tokens"}, Do: claudesim.Do{Fault: "error", ID: "529"}})
+	res, f := deliver(t, h, j, with("a", `{"title":"`+strings.Repeat("a long title ", 15)+`"}`, "model", "claude-sonnet-4-5"))
+	require.Equal(t, siding.OutcomeHeld, f.Outcome, f.Error())
+	require.Contains(t, f.Error(), "counting the tokens")
+	require.Empty(t, f.Scope)
+	require.True(t, f.WaitCounts)
+	require.True(t, res.OtherLane)
+	require.Empty(t, j.all())
+}
