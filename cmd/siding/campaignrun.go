@@ -40,6 +40,7 @@ const sweepEvery = 500 * time.Millisecond
 func (c *campaigns) during(ctx context.Context, work func() error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	c.sweep(ctx) // also so that the end of each is told
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
