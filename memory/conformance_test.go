@@ -23,6 +23,7 @@ func TestConformance(t *testing.T) {
 			},
 			Kill:    func(_ testing.TB, s siding.Store) { s.(*memory.Store).Kill() },
 			Restart: func(testing.TB) { first.Restart() },
+			Outdate: func(_ testing.TB, k siding.GroupKey, fingerprint string) { first.Another().Outdate(k, fingerprint) },
 		}
 	}})
 }

@@ -32,10 +32,10 @@ func (x *tx) member(one siding.StreakMember) *message {
 }
 
 // takeBackMember makes a message as ready as if its latest delivery had not counted. One that has been set aside since
-// for another reason stays so.
+// for another reason stays so, and so does one whose body has been dropped meanwhile.
 func (x *tx) takeBackMember(one siding.StreakMember) {
 	m := x.member(one)
-	if m == nil || m.State != siding.StateReady && m.State != siding.StateDead || m.Reason == siding.ReasonExpired {
+	if m == nil || m.State != siding.StateReady && m.State != siding.StateDead || m.Reason == siding.ReasonExpired || m.NoBody {
 		return
 	}
 	if m.Attempt == 0 {

@@ -124,6 +124,8 @@ func (x *tx) tellOrigins(m *message, then *siding.Then) {
 		case m.State == siding.StateDiscarded && waits:
 			x.waitedInVain(o, m.Queue, errors.New("its copy there was given up"))
 		case m.State == siding.StateReady && !waits && o.NoBody: // there is nothing into which a result could come
+			o.WaitsFor = ""
+			x.put(o)
 		case m.State == siding.StateReady && !waits:
 			o.State, o.AvailableAt, o.DeadAt, o.Reason = siding.StateReady, siding.Never, time.Time{}, ""
 			x.put(o)

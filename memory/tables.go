@@ -35,9 +35,12 @@ type tables struct {
 	lastCampaign siding.CampaignID
 	enlisted     map[siding.CampaignID][]*enlisted // in the order in which they became members
 	campaignsOf  map[int64][]*enlisted             // by message
-	entries      map[int64]siding.AuditEntry
-	lastEntry    int64
-	notes        map[string]siding.Note // those that were removed too, without a value
+	groups       map[siding.GroupKey]siding.Group
+	heirs        map[siding.GroupKey][]string // newer fingerprints that have taken over what is known of a group
+
+	entries   map[int64]siding.AuditEntry
+	lastEntry int64
+	notes     map[string]siding.Note // those that were removed too, without a value
 }
 
 func (t *tables) empty() {
@@ -48,6 +51,7 @@ func (t *tables) empty() {
 	t.gates = map[siding.GateKey][]byte{}
 	t.campaigns = map[siding.CampaignID]*siding.Campaign{}
 	t.enlisted, t.campaignsOf = map[siding.CampaignID][]*enlisted{}, map[int64][]*enlisted{}
+	t.groups, t.heirs = map[siding.GroupKey]siding.Group{}, map[siding.GroupKey][]string{}
 	t.entries, t.notes = map[int64]siding.AuditEntry{}, map[string]siding.Note{}
 }
 
@@ -136,7 +140,14 @@ func restore[K comparable, V any](m map[K]V, k K) func() {
 
 func (x *tx) keep(undo func()) { x.undo = append(x.undo, undo) }
 
-func (x *tx) put(m *message) { set(x, x.messages, m.number, m) }
+// put keeps a message, and counts one that has just been set aside in its group.
+func (x *tx) put(m *message) {
+	old := x.messages[m.number]
+	if m.State == siding.StateDead && (old == nil || old.State != siding.StateDead || old.LastError != m.LastError) {
+		x.arrive(m)
+	}
+	set(x, x.messages, m.number, m)
+}
 
 // each walks over all messages of a queue, oldest first; the empty name means every queue.
 func (x *tx) each(queue string, f func(m *message)) {

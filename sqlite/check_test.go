@@ -63,6 +63,15 @@ func TestCheckFindsEachBrokenRule(t *testing.T) {
 		"held-never":             "UPDATE deliveries SET outcome = 'held' WHERE outcome = 'permanent'",
 		"suspect-impossible":     "UPDATE messages SET alone = 1, turn = 2 WHERE event_id = 'dead'",
 		"turn-mismatch":          "UPDATE messages SET suspect = 1 WHERE event_id = 'ready'",
+		"body-lost":              "UPDATE bodies SET body = NULL WHERE message = (SELECT id FROM messages WHERE event_id = 'dead')",
+		"body-needed":            "UPDATE messages SET no_body = 1 WHERE event_id = 'ready'",
+		"body-damaged":           "UPDATE bodies SET body = x'00' WHERE message = (SELECT id FROM messages WHERE event_id = 'ready')",
+		"revision-kind":          "UPDATE revisions SET kind = 'odd'",
+		"group-impossible":       "UPDATE failure_groups SET arrived = 0",
+		"group-unreadable":       "UPDATE failure_groups SET hours = '{'",
+		"group-mismatch":         "DELETE FROM failure_groups",
+		"audit-impossible":       "UPDATE audit SET action = 'odd'",
+		"note-impossible":        "UPDATE notes SET version = 0",
 		"gate-key":               "UPDATE gates SET scope = 'world'",
 		"gate-unreadable":        "UPDATE gates SET gate = '{' WHERE scope = 'lane'",
 		"gate-of-nothing":        "UPDATE gates SET gate = replace(gate, '\"delivery\":1', '\"delivery\":7')",
@@ -135,6 +144,8 @@ func fill(t *testing.T, s *sqlite.Store) {
 		_, err := s.Enqueue(ctx, "campaigns", siding.EnqueueOptions{}, siding.NewMessage{ID: id, Dead: siding.ExpiredFailure()})
 		require.NoError(t, err)
 	}
+	_, err = s.SetNote(ctx, siding.Note{Key: "setting/x", Value: []byte("1")})
+	require.NoError(t, err)
 	campaign, err := s.CreateCampaign(ctx, siding.CampaignPlan{Selection: siding.Selection{Queue: "campaigns"}})
 	require.NoError(t, err)
 	_, err = s.Enlist(ctx, campaign.ID, siding.Place{}, 10)

@@ -36,6 +36,12 @@ func TestConformance(t *testing.T) {
 				}
 				tamper(t, path, "UPDATE processes SET boot_id = 'before the restart'")
 			},
+			Outdate: func(t testing.TB, k siding.GroupKey, fingerprint string) {
+				s, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: o.Clock, MinFree: -1})
+				require.NoError(t, err)
+				s.Outdate(t, k, fingerprint)
+				require.NoError(t, s.Close())
+			},
 			Corrupt: func(t testing.TB, queue, id string) {
 				tamper(t, path, "UPDATE messages SET redrives = -1 WHERE event_id = ? AND queue = (SELECT id FROM queues WHERE name = ?)", id, queue)
 			},

@@ -146,6 +146,11 @@ func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
 	if m.pending {
 		return d, t.takePending(m)
 	}
+	if m.State == siding.StateDead {
+		if err := t.arrive(m.queue, m.ID, e); err != nil {
+			return d, err
+		}
+	}
 	return d, t.tellOrigins(m, s.Then, s.Result)
 }
 

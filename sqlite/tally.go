@@ -187,5 +187,5 @@ func (t *tx) flush() error {
 			return err
 		}
 	}
-	return errors.Join(t.keepEntries(), t.keepGates(), t.keepCampaigns())
+	return errors.Join(t.keepGroups(), t.keepEntries(), t.keepGates(), t.keepCampaigns())
 }

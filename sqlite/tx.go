@@ -27,6 +27,8 @@ type tx struct {
 	gates map[siding.GateKey]*keptGate
 	// campaigns are those that the transaction has looked at; its end writes what has become of them.
 	campaigns map[siding.CampaignID]*keptCampaign
+	// groups are those that the transaction has looked at; its end writes those that have changed.
+	groups map[groupKey]*keptGroup
 	// entries are those of the audit trail that the transaction adds to.
 	entries map[entryKey]*keptEntry
 	// over are leases among the process's solos that this transaction has found to be over.
@@ -44,7 +46,7 @@ func (s *Store) begin() (*tx, error) {
 		conn: s.writer, s: s, tallies: map[tallyKey]int64{}, spends: map[spendKey]spend{}, made: newNames(),
 		swept: map[int64]bool{}, leased: map[tallyScope]int64{}, gates: map[siding.GateKey]*keptGate{},
 		campaigns: map[siding.CampaignID]*keptCampaign{},
-		entries:   map[entryKey]*keptEntry{},
+		entries:   map[entryKey]*keptEntry{}, groups: map[groupKey]*keptGroup{},
 	}
 	t.wrote = false
 	var id string
@@ -94,6 +96,7 @@ func (t *tx) step(o *op, savepoint bool) (err error) {
 		clear(t.gates)
 		clear(t.campaigns)
 		clear(t.entries)
+		clear(t.groups)
 		t.over = nil
 		t.made = newNames()
 		// A full disk may have ended the transaction; then there is no savepoint to return to.

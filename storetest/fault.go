@@ -344,7 +344,7 @@ func faultyWrites() []faultyWrite {
 
 func faultCases() []testCase {
 	var out []testCase
-	for _, w := range faultyWrites() {
+	for _, w := range append(faultyWrites(), quarantineWrites()...) {
 		for _, point := range []string{PointBefore, PointAfter, PointBeforeCommit, PointAfterCommit} {
 			out = append(out, testCase{w.op + " that fails " + point, func(f *fixture) { failAt(f, w, point) }})
 		}

@@ -22,6 +22,8 @@ func groups() []group {
 		{name: "campaign", cases: campaignCases()},
 		{name: "enlist", cases: enlistCases()},
 		{name: "end in a campaign", cases: campaignEndCases()},
+		{name: "group", cases: groupCases()},
+		{name: "regroup", cases: regroupCases(), apart: true},
 		{name: "return", cases: returnCases()},
 		{name: "note", cases: noteCases()},
 		{name: "audit", cases: auditCases(), apart: true},

@@ -18,7 +18,7 @@ import (
 // It reads by the interface only, so that it can be wrong in no store's own way; what only a store can see of itself is
 // for [siding.Operator.Check].
 func CheckInvariants(ctx context.Context, store siding.Store, queue string, p siding.Policy) error {
-	c := checker{policy: p, queues: map[string]*siding.QueueStats{}}
+	c := checker{policy: p, queues: map[string]*siding.QueueStats{}, dead: map[siding.GroupKey]int64{}}
 	seen := map[[2]string]bool{}
 	for l, err := range store.List(ctx, siding.Selection{Queue: queue}) {
 		if err != nil {
@@ -40,6 +40,7 @@ func CheckInvariants(ctx context.Context, store siding.Store, queue string, p si
 		c.waits(ctx, store, r)
 	}
 	c.stats(ctx, store, queue)
+	c.groups(ctx, store, queue)
 	c.gates(ctx, store)
 	c.campaigns(ctx, store, queue)
 	return errors.Join(c.found...)
@@ -48,6 +49,7 @@ func CheckInvariants(ctx context.Context, store siding.Store, queue string, p si
 type checker struct {
 	policy siding.Policy
 	queues map[string]*siding.QueueStats // as counted from the messages
+	dead   map[siding.GroupKey]int64
 	found  []error
 }
 
@@ -254,6 +256,9 @@ func (c *checker) count(r *siding.Record) {
 		q.Done++
 	case siding.StateDead:
 		q.Dead++
+		if r.LastError != nil {
+			c.dead[siding.GroupKey{Queue: r.Queue, Fingerprint: r.LastError.Fingerprint}]++
+		}
 	case siding.StateDiscarded:
 		q.Discarded++
 	}

@@ -34,7 +34,7 @@ func runModel(t *testing.T, h Harness) {
 		defer func() { failed = failed || rt.Failed() }()
 		m := &model{
 			T: rt, ctx: f.ctx, f: f, ref: ref, queue: fmt.Sprint("run", runs),
-			bodies: map[string]int{}, numbers: map[string]int64{},
+			bodies: map[string]int{}, received: map[string][]byte{}, numbers: map[string]int64{},
 		}
 		m.keys = siding.GateKeys{
 			Account: siding.GateKey{Scope: siding.ScopeAccount, Name: m.queue}, Lane: siding.GateKey{Scope: siding.ScopeLane, Name: m.queue},
@@ -45,7 +45,7 @@ func runModel(t *testing.T, h Harness) {
 			"":        func(*rapid.T) { m.compare() },
 			"enqueue": m.enqueue, "lease": m.lease, "settle": m.settle, "extend": m.extend, "start call": m.startCall,
 			"end call": m.endCall, "redrive": m.redrive, "discard": m.discard, "time": m.time, "jump": m.jump, "crash": m.crash,
-			"fail alike": m.failAlike, "nudge": m.nudge, "hold": m.hold, "resume": m.resume,
+			"fail alike": m.failAlike, "nudge": m.nudge, "back": m.back, "mark": m.markGroup, "hold": m.hold, "resume": m.resume,
 			"lease more": m.lease, "settle more": m.settle, "work": m.work, "more time": m.time, // these more often
 		})
 		m.compareQueue()
@@ -68,10 +68,11 @@ type model struct {
 	keys             siding.GateKeys
 	sutBase, refBase time.Time // each store's time at the beginning of the run
 
-	bodies  map[string]int   // how many bodies each message has had
-	numbers map[string]int64 // of the messages that were leased, in ref
-	leases  []pair[*siding.Delivery]
-	calls   []pair[siding.CallID]
+	bodies   map[string]int    // how many bodies each message has had
+	received map[string][]byte // and the last of them, whatever repairs have made of it
+	numbers  map[string]int64  // of the messages that were leased, in ref
+	leases   []pair[*siding.Delivery]
+	calls    []pair[siding.CallID]
 }
 
 // reference is the process that has the store in memory open now. The keeper is one that never dies, for the inputs.
@@ -139,7 +140,9 @@ func (m *model) enqueueBoth(n siding.NewMessage, o siding.EnqueueOptions) {
 	require.Equal(m, want[0].ID, got[0].ID)
 	if want[0].Err != nil || want[0].Status == siding.EnqueueDiscarded {
 		m.bodies[n.ID]++ // what was refused is not enqueued again as if it were known
+		return
 	}
+	m.received[n.ID] = n.Body
 }
 
 // delivery gives any delivery there has been, its lease current or not.

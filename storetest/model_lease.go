@@ -70,9 +70,7 @@ func (m *model) scope(ids ...string) siding.InputID {
 	in, err := m.ref.keeper.BeginInput(m.ctx, m.queue, "scope")
 	require.NoError(m, err)
 	for _, id := range ids {
-		r, err := m.ref.Get(m.ctx, m.queue, id)
-		require.NoError(m, err)
-		out, err := m.ref.Enqueue(m.ctx, m.queue, siding.EnqueueOptions{Input: in}, siding.NewMessage{ID: id, Body: r.Body})
+		out, err := m.ref.Enqueue(m.ctx, m.queue, siding.EnqueueOptions{Input: in}, siding.NewMessage{ID: id, Body: m.received[id]})
 		require.NoError(m, err)
 		require.Equal(m, siding.EnqueueUnchanged, out[0].Status)
 	}

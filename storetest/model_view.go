@@ -141,6 +141,7 @@ func (m *model) compareQueue() {
 	require.ElementsMatch(m, w.Causes, g.Causes)
 	w.Causes, g.Causes = nil, nil
 	require.Equal(m, w, g)
+	require.ElementsMatch(m, m.groups(m.ref), m.groups(m.f.store))
 	require.Equal(m, listed(m.ref, siding.StateDead), listed(m.f.store, siding.StateDead))
 	require.ElementsMatch(m, listed(m.ref), listed(m.f.store))
 }

@@ -44,6 +44,9 @@ type Data struct {
 	Kill func(t testing.TB, s siding.Store)
 	// Restart does the same to every process at once, so that the next Open finds that the machine was restarted.
 	Restart func(t testing.TB)
+	// Outdate gives the dead letters of a group the fingerprint of an older version, and what is known of it to that one's
+	// group: as if that version had set them aside.
+	Outdate func(t testing.TB, k siding.GroupKey, fingerprint string)
 	// Corrupt makes the row of a message unreadable, as a fault of the disk would. The message is not used again.
 	Corrupt func(t testing.TB, queue, id string)
 }
