@@ -75,7 +75,7 @@ func (a *app) root() *cobra.Command {
 		},
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&a.storeURL, "store", "", "the store: a path, or sqlite:PATH (default $SIDING_STORE, or siding.db; "+
+	f.StringVar(&a.storeURL, "store", "", "the store: a path, sqlite:PATH or postgres://USER@HOST/DATABASE (default $SIDING_STORE, or siding.db; "+
 		"for run and work beside the recipe)")
 	f.BoolVar(&a.json, "json", false, "write one JSON object per line to standard output")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "show no progress and no hints")

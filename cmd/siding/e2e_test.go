@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/siding-dev/siding/claudesim"
+	"github.com/siding-dev/siding/internal/pgtest"
 )
 
 // binary is the real program, built once.
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 	build.Stderr = os.Stderr
 	code := 1
 	if err := build.Run(); err == nil {
-		code = m.Run()
+		code = pgtest.Main(m)
 	}
 	_ = os.RemoveAll(dir)
 	os.Exit(code)

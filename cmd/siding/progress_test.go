@@ -99,7 +99,8 @@ func TestStorePath(t *testing.T) {
 	require.Equal(t, "env.db", path("", "env.db", "dir", false))
 	require.Equal(t, "flag.db", path("flag.db", "env.db", "dir", true))
 	require.Equal(t, "sqlite:/x/y.db", path("sqlite:/x/y.db", "", "", false))
-	for _, url := range []string{"postgres://h/d", "nats://h", "sqlite:", "sqlite:///", "http://x"} {
+	require.Equal(t, "postgres://h/d", path("postgres://h/d", "", "", true))
+	for _, url := range []string{"nats://h", "sqlite:", "sqlite:///", "http://x"} {
 		require.Equal(t, "wrong", path(url, "", "", false), url)
 	}
 }

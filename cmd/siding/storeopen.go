@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/siding-dev/siding"
+	"github.com/siding-dev/siding/postgres"
 	"github.com/siding-dev/siding/sqlite"
 )
 
@@ -35,6 +36,9 @@ func (a *app) openStore(ctx context.Context, dir string, simulated bool, o sqlit
 	if err != nil {
 		return nil, "", err
 	}
+	if isDatabase(path) {
+		return openDatabase(ctx, path, o)
+	}
 	store, err := sqlite.Open(ctx, path, o)
 	if err != nil {
 		return nil, path, openError(err)
@@ -42,17 +46,33 @@ func (a *app) openStore(ctx context.Context, dir string, simulated bool, o sqlit
 	return store, path, nil
 }
 
+// openDatabase opens a store in PostgreSQL, as o says. The address that it gives has no password.
+func openDatabase(ctx context.Context, address string, o sqlite.Options) (siding.Store, string, error) {
+	store, err := postgres.Open(ctx, address, postgres.Options{MustExist: o.MustExist, ReadOnly: o.ReadOnly, Mode: postgres.Mode(o.Mode)})
+	if err != nil {
+		return nil, "", openError(err)
+	}
+	info, err := store.Info(ctx)
+	if err != nil {
+		return nil, "", storeError(errors.Join(err, store.Close()))
+	}
+	return store, info.URL, nil
+}
+
 // openError is storeError for the opening of a store, where a path that can hold none is a wrong name.
 func openError(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, sqlite.ErrPlace) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, sqlite.ErrPlace) || errors.Is(err, postgres.ErrPlace) {
 		return usagef("%w (--store or SIDING_STORE names it)", err)
 	}
 	return storeError(err)
 }
 
-// storeFiles gives the files of a store, those that SQLite may make beside it included.
+// storeFiles gives the files of a store, those that SQLite may make beside it included; none for a database.
 func storeFiles(info siding.StoreInfo) []string {
-	path := strings.TrimPrefix(info.URL, "sqlite:")
+	path, ok := strings.CutPrefix(info.URL, "sqlite:")
+	if !ok {
+		return nil
+	}
 	return []string{path, path + "-wal", path + "-shm", path + "-lock", path + "-journal"}
 }
 

@@ -16,7 +16,12 @@ const (
 	defaultSimResult = "results-sim.jsonl"
 )
 
-// storePath gives the path (or sqlite: URL) of the store that is meant: --store, else SIDING_STORE, else the default in dir (empty: here).
+// isDatabase tells the address of a database from a path.
+func isDatabase(store string) bool {
+	return strings.HasPrefix(store, "postgres://") || strings.HasPrefix(store, "postgresql://")
+}
+
+// storePath gives the path (or the sqlite: or postgres: URL) of the store that is meant: --store, else SIDING_STORE, else the default in dir (empty: here).
 func (a *app) storePath(dir string, simulated bool) (string, error) {
 	name := defaultStore
 	if simulated {
@@ -35,9 +40,10 @@ func (a *app) storePath(dir string, simulated bool) (string, error) {
 		if strings.Trim(rest, "/") == "" {
 			return "", usagef("%s %q names no file", from, siding.Scrub(url, 200))
 		}
+	case isDatabase(url):
 	case strings.Contains(url, "://"):
 		// The rest of the address may hold a password, and is not repeated.
-		return "", usagef("%s: this version has no store for %s:// addresses; give a path, or sqlite:PATH", from,
+		return "", usagef("%s: this version has no store for %s:// addresses; give a path, sqlite:PATH or postgres://...", from,
 			siding.Scrub(scheme, 64))
 	}
 	return url, nil
@@ -54,6 +60,12 @@ func (a *app) resolve(ctx context.Context, store siding.Store, sf *selectFlags) 
 
 // storeFlag gives the words of a command line that name the store at path: none where the default is meant.
 func (a *app) storeFlag(path string) string {
+	if isDatabase(path) { // without its password, which is to come from the environment or a password file
+		if a.storeURL == "" {
+			return ""
+		}
+		return " --store " + shellQuote(path)
+	}
 	if env := a.env["SIDING_STORE"]; env != "" || !sameFile(path, defaultStore) {
 		if p, err := a.storePath("", false); a.storeURL == "" && err == nil && sameFile(p, path) {
 			return ""
