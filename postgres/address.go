@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"net"
 	"net/url"
+	"regexp"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
@@ -21,6 +22,9 @@ type address struct {
 	class  int32  // the first number of the store's advisory locks, which all stores of a database share
 }
 
+// schemaName is what a name looks like that needs no quotes anywhere.
+var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
+
 // parse reads a connection string: a URL or the form key=value of libpq. A URL may have the parameter schema. What is
 // wrong with one is told without repeating it, because it may hold a password.
 func parse(text string, o Options) (address, error) {
@@ -33,8 +37,9 @@ func parse(text string, o Options) (address, error) {
 		text = u.String()
 	}
 	a := address{schema: cmp.Or(schema, DefaultSchema)}
-	if err := siding.CheckID(a.schema); err != nil || len(a.schema) > 63 {
-		return a, misplaced("the schema's name %q cannot be used: it needs 1 to 63 bytes of text", siding.Scrub(a.schema, 64))
+	if !schemaName.MatchString(a.schema) {
+		return a, misplaced("the schema's name %q cannot be used: it is made of 1 to 63 small letters, digits and _, and begins with no digit",
+			siding.Scrub(a.schema, 64))
 	}
 	var err error
 	if a.config, err = pgxpool.ParseConfig(text); err != nil {

@@ -117,8 +117,10 @@ func (s *Store) CreateCampaign(ctx context.Context, p siding.CampaignPlan) (out 
 			return err
 		}
 		id, err := t.insert("INSERT INTO campaigns (state, campaign) VALUES (?, ?) RETURNING id", string(made.State), string(raw))
-		made.ID = siding.CampaignID(id)
-		return err
+		if made.ID = siding.CampaignID(id); err != nil {
+			return err
+		}
+		return t.did(siding.ActOf(ctx), siding.ActionCampaign, p.Selection.Queue, made.Did("made", ""), 1)
 	})
 	if err != nil {
 		return out, err
@@ -142,7 +144,7 @@ func (s *Store) ActOnCampaign(ctx context.Context, id siding.CampaignID, a sidin
 			return err
 		}
 		out = k.Campaign
-		return nil
+		return t.did(siding.ActOf(ctx), siding.ActionCampaign, k.Plan.Selection.Queue, k.Did(string(k.State), why), 1)
 	})
 	if err != nil {
 		return siding.Campaign{}, err
