@@ -78,16 +78,10 @@ func causeLines(causes []siding.CauseCount) []causeLine {
 	return lines
 }
 
-// reviewPrompt tells whether so many answers do not fit the output schema that the prompt is worth a look: above 1 % of
-// what was answered.
+// reviewPrompt tells whether the prompt is worth a look; see [siding.ReviewPrompt].
 func reviewPrompt(s siding.InputStats) bool {
-	var mismatches int64
-	for _, c := range s.Causes {
-		if c.Cause == siding.CauseSchemaMismatch {
-			mismatches += c.Count
-		}
-	}
-	return mismatches*100 > s.Done+s.Dead
+	_, review := siding.ReviewPrompt(s.Causes, s.Done+s.Dead)
+	return review
 }
 
 // holdLine is an account, lane or recipe that is held or rests.

@@ -29,7 +29,8 @@ var arrows = map[string][]string{
 	"command":             {"."},
 	"intake":              {"."},
 	"storetest":           {".", "memory"}, // the plain store that others are compared with
-	"recipe":              {".", "claude", "webhook", "command", "quarantine"},
+	"recipe":              {".", "claude", "webhook", "command", "quarantine", "alert"},
+	"alert":               {"."},
 	"quarantine":          {".", "claude"},
 	"cmd/siding":          {"*"},
 	"examples":            {"*"},
