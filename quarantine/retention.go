@@ -131,6 +131,11 @@ const dropPiece = 500
 // Apply drops the bodies that a queue does not keep any more at a time of the store, in pieces, and gives how many of
 // each it dropped, also with an error. Nothing else changes. It may be called by several at once.
 func (r Retention) Apply(ctx context.Context, store siding.Quarantine, queue string, now time.Time) (map[siding.DropWhat]int64, error) {
+	return r.apply(ctx, store, queue, now, func(time.Duration) error { return nil })
+}
+
+// apply calls rest between two pieces, with the time that the first has taken; its error ends it.
+func (r Retention) apply(ctx context.Context, store siding.Quarantine, queue string, now time.Time, rest func(time.Duration) error) (map[siding.DropWhat]int64, error) {
 	dropped := map[siding.DropWhat]int64{}
 	if err := r.Validate(); err != nil {
 		return dropped, err
@@ -140,12 +145,17 @@ func (r Retention) Apply(ctx context.Context, store siding.Quarantine, queue str
 			continue
 		}
 		for more := true; more; {
+			began := time.Now()
 			n, err := store.DropBodies(ctx, siding.Drop{What: w, Queue: queue, Before: now.Add(-*r.Of(w)), Limit: dropPiece})
 			dropped[w] += n
 			if err != nil {
 				return dropped, fmt.Errorf("dropping bodies (%s) of queue %s: %w", w, siding.Scrub(queue, 128), err)
 			}
-			more = n >= dropPiece
+			if more = n >= dropPiece; more {
+				if err := rest(time.Since(began)); err != nil {
+					return dropped, err
+				}
+			}
 		}
 	}
 	return dropped, nil
