@@ -23,6 +23,8 @@ type Config struct {
 	// LC_CTYPE, TZ and TMPDIR (and what Windows needs): NAME hands a variable on, which must be there when the handler is
 	// made; NAME=value sets one. SIDING_EVENT_ID, SIDING_QUEUE and SIDING_ATTEMPT (from 0) are always set.
 	Env []string
+	// Variables gives further variables, as NAME=value, for one delivery; nil: none.
+	Variables func(d *siding.Delivery) []string
 	// Timeout bounds one run; 0: 5 minutes. From 1 s to 24 h.
 	Timeout time.Duration
 	// Grace is how long the program and its children have to end after SIGTERM, until SIGKILL; 0: 5 seconds. Up to

@@ -40,6 +40,9 @@ func (h *Handler) run(ctx context.Context, d *siding.Delivery) run {
 	cmd := exec.CommandContext(ctx, h.c.Argv[0], h.c.Argv[1:]...) //nolint:gosec // running what the user names is what this is for
 	cmd.Dir = h.c.Dir
 	cmd.Env = append(append([]string{}, h.env...), own(d)...)
+	if h.c.Variables != nil {
+		cmd.Env = append(cmd.Env, h.c.Variables(d)...)
+	}
 	cmd.Stdin = bytes.NewReader(d.Body)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = h.c.Grace

@@ -155,16 +155,14 @@ claude:
   max_tokens: 1024
   prompt: "{{.title}}"
   mode: batch
-alert: {dead: 10, new_group: true, command: [notify-send, siding], webhook: "https://example.com"}
 `
 	_, err := Parse("r.yaml", []byte(text), t.TempDir())
 	var all Errors
 	require.ErrorAs(t, err, &all)
 	lines := strings.Split(err.Error(), "\n")
-	require.Len(t, lines, 2)
+	require.Len(t, lines, 1)
 	for i, want := range []string{
 		"r.yaml:7:9: claude.mode: batch is not supported in this version",
-		"r.yaml:8:1: alert is not supported in this version",
 	} {
 		require.True(t, strings.HasPrefix(lines[i], want), lines[i])
 	}

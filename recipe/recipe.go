@@ -39,6 +39,8 @@ type Recipe struct {
 	claude  *claude.Config
 	webhook *webhook.Config
 	command *command.Config
+
+	alert alertGroup
 }
 
 // Load reads a recipe file. The error is an [Errors], unless the file cannot be read.
@@ -75,6 +77,7 @@ func parse(name string, src []byte, dir string, way []*Recipe) (*Recipe, error) 
 	d.then(r)
 	d.oversize(r, dir, way)
 	d.handler(r, dir)
+	r.alert = d.alert(dir)
 	if len(d.errs) > 0 {
 		d.errs.sort()
 		return nil, d.errs
@@ -168,10 +171,6 @@ func (d *document) unsupported() {
 	} else {
 		d.choice("claude.mode", "message")
 	}
-	d.integer("alert.dead", 1, math.MaxInt64, 1)
-	d.boolean("alert.new_group")
-	d.list("alert.command")
-	d.text("alert.webhook", "")
 }
 
 // parts gives the errors that one was joined from. What stands before a joined one, such as the name of a field, stands

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/siding-dev/siding"
+	"github.com/siding-dev/siding/alert"
 	"github.com/siding-dev/siding/memory"
 )
 
@@ -49,6 +50,7 @@ concurrency: 16
 on_unknown: quarantine
 budget: {usd: 5.00}
 then: {queue: albums, field: /tags}
+alert: {dead: 10, new_group: true, hold: true, review_prompt: true, command: [notify-send, siding], webhook: "https://example.com/${HOOK}", allow_private: true}
 `
 
 // sends and runs have every key of their groups.
@@ -130,8 +132,9 @@ func TestARecipeWithEveryKey(t *testing.T) {
 	require.Equal(t, "summaries", r.Side.Queue)
 	require.Equal(t, filepath.Join(dir, "summarise.yaml"), r.Side.Name)
 	require.Equal(t, &siding.Then{Queue: "tag-jobs", Field: "/description"}, r.Side.Then)
+	require.Equal(t, alert.Rules{Dead: 10, NewGroup: true, Hold: true, ReviewPrompt: true}, r.AlertRules())
 	for _, k := range Keys() {
-		if k.Refused == "" && !strings.HasPrefix(k.Path, "alert.") {
+		if k.Refused == "" {
 			name, text := k.Path[strings.LastIndexByte(k.Path, '.')+1:], everything
 			switch group, _, _ := strings.Cut(k.Path, "."); group {
 			case "webhook":

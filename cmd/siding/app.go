@@ -83,8 +83,8 @@ func (a *app) root() *cobra.Command {
 	group(root)
 	root.AddCommand(
 		a.runCommand(), a.sendCommand(), a.workCommand(), a.statusCommand(), a.resultsCommand(), a.showCommand(),
-		a.cancelCommand(), a.dlqCommand(), a.redriveCommand(), a.campaignCommand(), a.auditCommand(), a.retentionCommand(), a.holdsCommand(), a.simCommand(), a.doctorCommand(),
-		a.benchCommand(),
+		a.cancelCommand(), a.dlqCommand(), a.redriveCommand(), a.campaignCommand(), a.auditCommand(), a.retentionCommand(),
+		a.holdsCommand(), a.alertCommand(), a.simCommand(), a.doctorCommand(), a.benchCommand(),
 		a.explainCommand(), a.versionCommand(),
 	)
 	return root

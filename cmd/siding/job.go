@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/siding-dev/siding"
+	"github.com/siding-dev/siding/alert"
 	"github.com/siding-dev/siding/claudesim"
 	"github.com/siding-dev/siding/intake"
 	"github.com/siding-dev/siding/recipe"
@@ -20,6 +21,7 @@ type job struct {
 	digest      string
 	concurrency int
 	sim         *claudesim.Server // nil: real work
+	sinks       []alert.Sink      // who is told when the queue needs a look
 }
 
 // openJob reads a recipe and opens what it stands on. What is wrong with the recipe or the environment is found before a
@@ -46,6 +48,9 @@ func (j *job) open(ctx context.Context, a *app, dir, simulate string) (err error
 	}
 	if _, err := j.recipe.Handler(a.handlerEnv(j.sim, noJournal{}, "")); err != nil {
 		return explainEnv(j.recipe, err)
+	}
+	if j.sinks, err = j.recipe.AlertSinks(a.handlerEnv(nil, nil, "")); err != nil {
+		return usagef("recipe %s: %w", siding.Scrub(j.recipe.Name, 512), err)
 	}
 	if j.store, j.path, err = a.openCreating(ctx, dir, j.sim != nil); err != nil {
 		return err

@@ -121,6 +121,7 @@ func (a *app) run(ctx context.Context, recipePath string, inputs []string, f run
 	if err := r.openOut(ctx, recipePath); err != nil {
 		return err
 	}
+	defer a.watch(ctx, j)()
 	if err := r.enqueue(ctx, in); err != nil {
 		return r.early(ctx, err)
 	}

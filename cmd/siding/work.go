@@ -36,6 +36,7 @@ func (a *app) workCommand() *cobra.Command {
 				return err
 			}
 			defer j.close()
+			defer a.watch(cmd.Context(), j)()
 			return storeError(a.workOn(cmd.Context(), j, wait))
 		},
 	}
