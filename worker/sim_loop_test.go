@@ -129,7 +129,7 @@ func (h *history) after(d time.Duration, do func()) *event {
 // The longest history, and the most events of one, so that a loop without end is found.
 const (
 	simLongest = 30 * 24 * time.Hour
-	simEvents  = 60_000
+	simEvents  = 200_000
 )
 
 // loop lets things happen until nothing is left to happen.

@@ -327,7 +327,7 @@ func (h *history) settleDown() {
 	}
 	// Five different messages that fail with no success between them are an outage, also where they are all at fault
 	// themselves: an operator has to say so.
-	h.after(time.Hour, func() { h.resumeEvery(time.Hour) })
+	h.after(time.Hour, func() { h.resumeEvery(10 * time.Minute) })
 	h.after(time.Minute, func() {
 		if len(h.living()) == 0 && !h.over {
 			h.startProcess(true)
