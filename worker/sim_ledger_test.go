@@ -14,14 +14,15 @@ import (
 // The ledger is the model that histories are held against: what may happen to one message in one write, and what must be
 // true of everything at the end. It knows nothing of how the engine does it.
 type ledger struct {
-	h    *history
-	seen map[string]siding.Message // as the last write left them
-	solo map[string]int            // how often a process died around each while it was leased alone
-	last time.Time                 // the latest that the store's clock has said
+	h      *history
+	seen   map[string]siding.Message // as the last write left them
+	solo   map[string]int            // how often a process died around each while it was leased alone
+	byHand map[string]int            // how often an operator redrove each
+	last   time.Time                 // the latest that the store's clock has said
 }
 
 func newLedger(h *history) ledger {
-	return ledger{h: h, seen: map[string]siding.Message{}, solo: map[string]int{}}
+	return ledger{h: h, seen: map[string]siding.Message{}, solo: map[string]int{}, byHand: map[string]int{}}
 }
 
 // look compares every message with what it was before the write.
@@ -48,6 +49,9 @@ func (l *ledger) look(p *simProc, op string) {
 				l.h.breaks("%s of %s made %s what it must not be: %s\nwas %+v\nis  %+v", op, nameOf(p), m.ID, why, was, m.Message)
 				return
 			}
+		}
+		if known && m.Redrives > was.Redrives && (op == "redrive" || op == "Return") {
+			l.byHand[m.ID]++
 		}
 		l.seen[m.ID] = m.Message
 	}
@@ -79,8 +83,8 @@ func nameOf(p *simProc) string {
 	return p.name
 }
 
-// byHand are the operations of an operator, and the opening of a store, which frees what dead processes left.
-var byHand = []string{"redrive", "discard", "Resume", "Enqueue", "open"}
+// sendsBack are the operations that redrive.
+var sendsBack = []string{"redrive", "Return", "ReturnMembers", "ReturnNext"}
 
 // forbids says which rule a change breaks; empty: none.
 func (l *ledger) forbids(was, is siding.Message, op string) string {
@@ -92,7 +96,7 @@ func (l *ledger) forbids(was, is siding.Message, op string) string {
 		return "its deliveries do not count by one"
 	case is.Deliveries > was.Deliveries && op != "Lease":
 		return "it was delivered by something other than a lease"
-	case is.Redrives != was.Redrives && (op != "redrive" || is.Redrives != was.Redrives+1 || was.State != siding.StateDead):
+	case is.Redrives != was.Redrives && (!slices.Contains(sendsBack, op) || is.Redrives != was.Redrives+1 || was.State != siding.StateDead):
 		return "it was redriven without anybody's doing"
 	case was.State == siding.StateDone && is.State != siding.StateDone:
 		return "it was done, and is not any more (rule 1)"
@@ -100,7 +104,7 @@ func (l *ledger) forbids(was, is siding.Message, op string) string {
 		return "it was given up, and is not any more"
 	case is.State == siding.StateDone && was.State != siding.StateLeased && was.State != siding.StateDone:
 		return "it is done without a delivery"
-	case op == "redrive":
+	case slices.Contains(sendsBack, op):
 		if was.State != is.State && (is.Attempt != 0 || is.Waits != 0 || is.Interruptions != 0 || is.LastError != nil) {
 			return "a redrive did not reset it (rule 3)"
 		}
@@ -115,7 +119,7 @@ func (l *ledger) forbids(was, is siding.Message, op string) string {
 		return "an attempt was counted by something other than the end of a delivery (rule 1)"
 	case was.State == siding.StateDead && is.State != siding.StateDead && op != "discard":
 		return "it left the quarantine without anybody's doing (rule 15)"
-	case was.State == siding.StateReady && is.State == siding.StateDead && !slices.Contains(byHand, op):
+	case was.State == siding.StateReady && is.State == siding.StateDead && op != "Enqueue":
 		return "it was set aside without a delivery"
 	case is.State == siding.StateReady && is.Attempt >= l.h.world.policy.MaxAttempts():
 		return "it is back in the queue at its limit (rule 2)"
@@ -161,6 +165,7 @@ func (h *history) finish() {
 		}
 		h.cover.count("end " + kind(l.ID) + " " + string(l.State) + " " + string(l.Reason))
 	}
+	h.accountCampaigns()
 	h.money()
 }
 
@@ -204,13 +209,18 @@ func (l *ledger) unjust(m siding.Message) string {
 		if !dead || cause != siding.CauseSchemaMismatch && m.Reason == siding.ReasonPoison {
 			return "its answers never fit"
 		}
-	case natureBroken:
+	case natureBroken, natureBytes:
+		if m.Redrives > 0 && (!dead || cause == siding.CauseRefused || m.Reason == siding.ReasonAttemptsExhausted) {
+			return "" // it was mended
+		}
+		if kind(m.ID) == natureBytes {
+			if !dead || cause != siding.CauseInvalidUTF8 {
+				return "it is not UTF-8"
+			}
+			break
+		}
 		if !dead || cause != siding.CauseInvalidJSON {
 			return "it is not JSON"
-		}
-	case natureBytes:
-		if !dead || cause != siding.CauseInvalidUTF8 {
-			return "it is not UTF-8"
 		}
 	case natureLacking:
 		if !dead || cause != siding.CauseTemplate {

@@ -34,6 +34,8 @@ type history struct {
 	acts  int // how many there were
 	calm  bool
 
+	campaigns int // that are not over
+
 	db      *memory.Store // the operator's own handle, which never dies
 	service *claudesim.Server
 	procs   []*simProc
@@ -129,7 +131,7 @@ func (h *history) after(d time.Duration, do func()) *event {
 // The longest history, and the most events of one, so that a loop without end is found.
 const (
 	simLongest = 30 * 24 * time.Hour
-	simEvents  = 200_000
+	simEvents  = 100_000
 )
 
 // loop lets things happen until nothing is left to happen.

@@ -13,6 +13,7 @@ import (
 	"github.com/siding-dev/siding"
 	"github.com/siding-dev/siding/claude"
 	"github.com/siding-dev/siding/memory"
+	"github.com/siding-dev/siding/quarantine"
 )
 
 // A simProc is a process with one worker.
@@ -25,6 +26,7 @@ type simProc struct {
 	began  time.Duration
 	timer  *event
 	calls  map[int64]*simCall
+	driver *quarantine.Driver
 	drain  bool // it ends when nothing is left
 	dead   bool // killed, or ended
 	killed bool

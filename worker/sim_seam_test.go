@@ -99,7 +99,7 @@ func (c *simCover) demand(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"kill", "stop", "clock", "redrive", "discard", "resume", "more", "restart", "account"} {
+	for _, what := range []string{"kill", "stop", "clock", "redrive", "discard", "resume", "more", "restart", "account", "Return", "campaign"} {
 		if c.n[what] == 0 {
 			t.Errorf("it never happened: %s", what)
 		}

@@ -108,7 +108,7 @@ func (h *history) begin() {
 	for range 1 + r.IntN(2) {
 		h.startProcess(false)
 	}
-	for range r.IntN(12) {
+	for range r.IntN(16) {
 		h.after(h.dice(10*time.Minute), h.meddle)
 	}
 	h.after(time.Duration(r.IntN(600))*time.Second, h.settleDown)
@@ -188,7 +188,7 @@ func (h *history) meddle() {
 		return
 	}
 	living := h.living()
-	switch h.rng.IntN(9) {
+	switch h.rng.IntN(11) {
 	case 0:
 		if len(living) > 0 && h.disturb(1, "kill") {
 			living[h.rng.IntN(len(living))].kill("by the operator")
@@ -226,6 +226,12 @@ func (h *history) meddle() {
 			h.after(h.dice(time.Minute), func() { h.startProcess(h.calm) })
 		}
 	case 8:
+		h.mendByHand()
+	case 9:
+		if h.disturb(1, "campaign") {
+			h.campaign()
+		}
+	case 10:
 		if h.disturb(1, "account") {
 			h.account(true)
 			h.after(h.dice(time.Hour), func() { h.account(false) })
@@ -288,14 +294,14 @@ func (h *history) resumeEvery(d time.Duration) {
 
 // ended: a process has ended by itself. Somebody starts another, until everything is done.
 func (h *history) ended(p *simProc, err error) {
-	if p.drain && err == nil {
+	if p.drain && err == nil && h.campaigns == 0 {
 		h.over = true
 		return
 	}
 	if h.calm && len(h.living()) > 0 {
 		return
 	}
-	wait := h.dice(time.Minute)
+	wait := h.dice(time.Minute) + time.Second
 	if asHeldError(err) {
 		wait += time.Duration(1+h.rng.IntN(60)) * time.Minute
 		if h.calm {
