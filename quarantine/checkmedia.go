@@ -160,7 +160,7 @@ func (e *exam) embedded() (list []Finding, n int) {
 		case kindString:
 			inner := e.mended[t.from+1 : t.to-1]
 			switch {
-			case len(inner) < len(typeNames[0]):
+			case len(inner) < 5: // neither an image nor the name of its type
 			case strings.HasPrefix(string(clip(inner, 16)), "data:"):
 				declared, data, ok := dataURL(unquote(e.mended[t.from:t.to]))
 				if ok {
@@ -214,7 +214,8 @@ func dataURL(text string) (declared, data string, ok bool) {
 
 // embeddedIn looks at base64 in the body. typeAt is the place of the field that says its type; empty: the data URL does.
 func (e *exam) embeddedIn(at *string, text, declared, typeAt string) Finding {
-	if declared != "" && !strings.HasPrefix(declared, "image/") && declared != "application/pdf" {
+	switch known := strings.HasPrefix(declared, "image/") || declared == "application/pdf"; {
+	case declared != "" && !known, declared == "" && !beginsImage(text):
 		return Finding{}
 	}
 	data, err := decodeBase64(text)

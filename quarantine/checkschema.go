@@ -113,7 +113,7 @@ func (e *exam) fitCandidates(v claude.Violation) (list []string) {
 	switch {
 	case got == "null" && !s.parent.array: // in an array the others would move up
 		list = append(list, nameDrop+":"+arguments{{"field", v.Pointer}}.String())
-	case len(got) > shown:
+	case got == "null" || len(got) > shown:
 	case got[0] == '"':
 		if inner := strings.TrimSpace(unquote([]byte(got))); inner != "" && inner[0] != '"' && json.Valid([]byte(inner)) {
 			set(inner)
