@@ -239,3 +239,22 @@ func BenchmarkFingerprint(b *testing.B) {
 		siding.Fingerprint(siding.CauseRateLimited, text)
 	}
 }
+
+func TestTheManualShowsWhatTheRuleLeaves(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("docs/quarantine.md")
+	require.NoError(t, err)
+	_, table, ok := strings.Cut(string(raw), "<!-- normal forms")
+	require.True(t, ok)
+	table, _, ok = strings.Cut(table, "<!-- end of normal forms -->")
+	require.True(t, ok)
+	rows := 0
+	for line := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(line, "`")
+		if len(cells) == 5 {
+			require.Equal(t, cells[3], siding.NormalizeError(cells[1]))
+			rows++
+		}
+	}
+	require.Equal(t, 7, rows)
+}
