@@ -321,6 +321,6 @@ func raceCases() []testCase {
 				require.Len(f, f.stateIs(id, siding.StateReady).History, 1)
 			}
 		}},
-		{"with everything at once, every message ends once", func(f *fixture) { storm(f, siding.GateKeys{}) }},
+		{"with everything at once, every message ends once", func(f *fixture) { storm(f, siding.GateKeys{}, meddleNot) }},
 	}
 }

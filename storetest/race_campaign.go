@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/stretchr/testify/require"
 
@@ -140,6 +142,9 @@ func campaignRaceCases() []testCase {
 			require.EqualValues(f, 30, c.Sent+c.Pending)
 			require.Len(f, worked(f), int(c.Sent))
 		}},
+		{"with everything at once, each campaign counts what became of its members", func(f *fixture) {
+			storm(f, siding.GateKeys{}, meddleWithCampaigns)
+		}},
 		{"one of many actions on a campaign is carried out", func(f *fixture) {
 			f.broken(3)
 			id := f.campaign(siding.CampaignPlan{})
@@ -153,4 +158,71 @@ func campaignRaceCases() []testCase {
 			require.Equal(f, map[string]int{"won": 1, lostState: contestants - 1}, tally(got))
 		}},
 	}
+}
+
+// meddleWithCampaigns makes campaigns of what is dead, drives them on, and does to them what operators do.
+func meddleWithCampaigns(f *fixture, s siding.Store, rnd *rand.Rand) error {
+	all, err := s.Campaigns(f.ctx, siding.CampaignSelecting, siding.CampaignRunning, siding.CampaignPaused, siding.CampaignStopped)
+	if err != nil {
+		return err
+	}
+	var mine []siding.CampaignID
+	for _, c := range all {
+		if c.Plan.Selection.Queue == f.queue {
+			mine = append(mine, c.ID)
+		}
+	}
+	if len(mine) < 3 {
+		c, err := s.CreateCampaign(f.ctx, siding.CampaignPlan{
+			Selection: siding.Selection{Queue: f.queue}, Canary: int64(rnd.IntN(4)), MinSuccess: float64(rnd.IntN(3)) / 2,
+		})
+		if err != nil {
+			return err
+		}
+		mine = append(mine, c.ID)
+	}
+	id := mine[rnd.IntN(len(mine))]
+	switch rnd.IntN(10) {
+	case 0, 1:
+		_, err = s.Enlist(f.ctx, id, siding.Place{}, 1+rnd.IntN(20))
+	case 2:
+		_, err = s.EnlistEach(f.ctx, id, f.queue, fmt.Sprint(rnd.IntN(60)), fmt.Sprint(rnd.IntN(60)))
+	case 3:
+		err = s.StartCampaign(f.ctx, id)
+	case 4, 5:
+		_, err = s.ReturnNext(f.ctx, id, 1+rnd.IntN(5))
+	case 6, 7:
+		err = meddleWithMembers(f, s, id, rnd)
+	case 8:
+		actions := []siding.CampaignAction{siding.CampaignPause, siding.CampaignResume, siding.CampaignResume, siding.CampaignAbort}
+		_, err = s.ActOnCampaign(f.ctx, id, actions[rnd.IntN(len(actions))], "a whim")
+	case 9:
+		if rnd.IntN(10) == 0 {
+			_, err = s.Discard(f.ctx, f.queue, "a whim", fmt.Sprint(rnd.IntN(60)))
+		}
+	}
+	if errors.Is(err, siding.ErrWrongState) {
+		return nil
+	}
+	return err
+}
+
+func meddleWithMembers(f *fixture, s siding.Store, id siding.CampaignID, rnd *rand.Rand) error {
+	members, err := s.NextMembers(f.ctx, id, 1+rnd.IntN(5))
+	if err != nil {
+		return err
+	}
+	var moves []siding.CampaignMove
+	for _, m := range members {
+		move := siding.CampaignMove{Queue: m.Queue, Status: siding.MemberSent, Return: siding.Return{ID: m.ID, From: sha256.Sum256(m.Message.Body)}}
+		switch rnd.IntN(4) {
+		case 0:
+			move.Status = siding.MemberUnchanged
+		case 1:
+			move.Return.Body = fmt.Appendf(nil, "%d", rnd.Int())
+		}
+		moves = append(moves, move)
+	}
+	_, err = s.ReturnMembers(f.ctx, id, moves...)
+	return err
 }

@@ -92,7 +92,7 @@ func gateRaceCases() []testCase {
 			})
 			require.Equal(f, map[string]int{"true": 3, "held": contestants - 3}, tally(got))
 		}},
-		{"with everything at once and gates in the way, every message ends once", func(f *fixture) { storm(f, f.keys()) }},
+		{"with everything at once and gates in the way, every message ends once", func(f *fixture) { storm(f, f.keys(), meddleWithGates) }},
 	}
 }
 
