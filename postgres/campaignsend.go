@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/siding-dev/siding"
@@ -21,6 +22,9 @@ const readable = `least(m.attempt, m.gray, m.waits, m.interruptions, m.redrives,
 // pendingOf finds the pending members (x) of a campaign from a row on.
 const pendingOf = "x.campaign = ? AND x.id >= ? AND x.status = 'pending'"
 
+// errEnough ends a query before its last row.
+var errEnough = errors.New("enough")
+
 // NextMembers gives pending members that may be sent now; see [siding.Campaigner].
 func (s *Store) NextMembers(ctx context.Context, id siding.CampaignID, n int) ([]siding.CampaignMember, error) {
 	var out []siding.CampaignMember
@@ -35,6 +39,7 @@ func (s *Store) NextMembers(ctx context.Context, id siding.CampaignID, n int) ([
 			return err
 		}
 		allowed, _ := k.Allow(now)
+		bytes := 0
 		err = c.query(func(r *row) error {
 			_, one := r.campaignMember()
 			if r.err != nil {
@@ -45,10 +50,19 @@ func (s *Store) NextMembers(ctx context.Context, id siding.CampaignID, n int) ([
 				one.Text = textUnreadable
 			}
 			out = append(out, one)
+			if m != nil {
+				bytes += len(m.Body)
+			}
+			if bytes >= siding.MaxMemberBytes {
+				return errEnough
+			}
 			return nil
 		}, "SELECT "+memberColumns+", "+shownColumns+", "+bodyColumns+` FROM campaign_members x LEFT JOIN messages m ON m.id = x.message
 			LEFT JOIN last_errors e ON e.message = m.id LEFT JOIN queues q ON q.id = m.queue LEFT JOIN bodies b ON b.message = m.id
 			WHERE `+pendingOf+" ORDER BY x.id LIMIT ?", int64(id), k.next, min(allowed, int64(n)))
+		if errors.Is(err, errEnough) {
+			return nil
+		}
 		return err
 	})
 	if err != nil {

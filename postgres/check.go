@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/siding-dev/siding"
 )
@@ -34,7 +35,7 @@ const checkStep = 2000
 
 // checkRows looks for rows that break a rule by themselves.
 func (s *Store) checkRows(ctx context.Context, give func(siding.Violation, error) bool) error {
-	for _, table := range checkedTables {
+	for _, table := range slices.Concat(checkedTables, quarantineTables) {
 		var last int64
 		err := s.read(ctx, func(c *conn) (err error) {
 			last, err = c.number("SELECT max(" + table.key + ") FROM " + table.name)
@@ -82,6 +83,10 @@ func (s *Store) checkRange(ctx context.Context, table checkedTable, from, to int
 			return checkReadable(c, from, to, &found)
 		case "campaigns":
 			return checkCampaigns(c, from, to, &found)
+		case "bodies":
+			return checkBodies(c, from, to, &found)
+		case "failure_groups":
+			return checkGroups(c, from, to, &found)
 		case "gates":
 			return checkGates(c, from, to, &found)
 		}
@@ -105,7 +110,7 @@ func checkReadable(c *conn, from, to int64, found *[]siding.Violation) error {
 
 // checkSums counts again what every write counts.
 func (s *Store) checkSums(ctx context.Context, give func(siding.Violation, error) bool) error {
-	for _, rule := range sumRules {
+	for _, rule := range slices.Concat(sumRules, []checkRule{groupRule}) {
 		var found []siding.Violation
 		err := s.read(ctx, func(c *conn) error {
 			return c.query(func(r *row) error {

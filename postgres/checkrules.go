@@ -142,7 +142,6 @@ var checkedTables = []checkedTable{
 		{"copy-of-nothing", "a copy is of a message that does not exist, or has another event ID, or is in its own queue",
 			"NOT EXISTS (SELECT 1 FROM messages o WHERE o.id = x.origin AND o.event_id = m.event_id AND o.queue <> m.queue)", "x.origin"},
 	}},
-	{name: "bodies", key: "message", message: "x.message", rules: []checkRule{orphan}},
 	{name: "pending_bodies", key: "message", message: "x.message", rules: []checkRule{orphan}},
 	{name: "last_errors", key: "message", message: "x.message", rules: []checkRule{orphan}},
 	{name: "deliveries", key: "message", message: "x.message", rules: []checkRule{
@@ -151,7 +150,6 @@ var checkedTables = []checkedTable{
 			"x.outcome NOT IN ('done', 'transient', 'gray', 'permanent', 'held', 'interrupted', 'forwarded') OR (x.outcome = 'done') <> (x.error IS NULL)", "x.number"},
 		{"delivery-times", "a delivery ended before it began", "x.ended_at < x.started_at", "x.number"},
 	}},
-	{name: "revisions", key: "id", message: "x.message", rules: []checkRule{orphan}},
 	{name: "origins", key: "message", message: "x.message", rules: []checkRule{orphan}},
 	{name: "spend", key: "message", message: "x.message", rules: []checkRule{orphan}},
 	{name: "results", key: "message", message: "x.message", rules: []checkRule{

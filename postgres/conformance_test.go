@@ -46,6 +46,12 @@ func TestConformance(t *testing.T) {
 				}
 				tamper(t, address, "UPDATE processes SET boot_id = 'before the restart', gone = true")
 			},
+			Outdate: func(t testing.TB, k siding.GroupKey, fingerprint string) {
+				t.Helper()
+				s := open(t)
+				require.NoError(t, s.Outdate(t.Context(), k, fingerprint))
+				require.NoError(t, s.Close())
+			},
 			Corrupt: func(t testing.TB, queue, id string) {
 				t.Helper()
 				tamper(t, address, "UPDATE messages SET redrives = -1 WHERE event_id = ? AND queue = (SELECT id FROM queues WHERE name = ?)", id, queue)

@@ -173,6 +173,9 @@ func (t *tx) setAside(m *stored, reason siding.Reason, e *siding.LastError, wait
 	if err == nil {
 		err = t.move(m.id, m.queue, m.hasInput, was, m.standing())
 	}
+	if err == nil {
+		err = t.arrive(m.queue, m.ID, e)
+	}
 	if err != nil {
 		return err
 	}

@@ -45,10 +45,10 @@ func (t *tx) member(one siding.StreakMember) (m stored, outcome siding.Outcome, 
 }
 
 // takeBack makes a message as ready as if its latest delivery had not counted. One that has been set aside since for
-// another reason stays so.
+// another reason stays so, and so does one whose body has been dropped meanwhile.
 func (t *tx) takeBack(one siding.StreakMember) error {
 	m, outcome, found, err := t.member(one)
-	if err != nil || !found || m.Reason == siding.ReasonExpired {
+	if err != nil || !found || m.Reason == siding.ReasonExpired || m.NoBody {
 		return err
 	}
 	was, now := m.standing(), fromMicros(t.now)
@@ -94,6 +94,11 @@ func (t *tx) relabel(m *stored, from siding.State, was standing, o siding.Outcom
 	}
 	if err := t.move(m.id, m.queue, m.hasInput, was, m.standing()); err != nil {
 		return err
+	}
+	if m.State == siding.StateDead {
+		if err := t.arrive(m.queue, m.ID, m.LastError); err != nil {
+			return err
+		}
 	}
 	if err := t.ended(m); err != nil {
 		return err

@@ -182,7 +182,9 @@ func (t *tx) insertMessage(q int64, input siding.InputID, in incoming) (placed, 
 	}
 	t.row(true, insertBodies, id, in.hash[:], in.contentType, in.headers, in.body)
 	if in.failure != nil {
-		err = t.setError(id, in.failure)
+		if err = t.setError(id, in.failure); err == nil {
+			err = t.arrive(q, in.id, in.failure)
+		}
 	}
 	if err == nil && input == 0 && in.source != nil {
 		err = t.setOrigin(id, in)

@@ -44,6 +44,7 @@ func (t *tx) tellOrigins(m *stored, then *siding.Then, result []byte) error {
 		case m.State == siding.StateDiscarded && waits:
 			err = t.waitedInVain(o, queue, errors.New("its copy there was given up"))
 		case m.State == siding.StateReady && !waits && o.NoBody: // there is nothing into which a result could come
+			err = t.waitNoMore(o)
 		case m.State == siding.StateReady && !waits:
 			err = t.waitAgain(o)
 		case m.State != siding.StateReady && m.State != siding.StateDead:

@@ -110,6 +110,11 @@ func (t *tx) finish(m *stored, s siding.Settlement) (siding.Decision, error) {
 		}
 		return d, t.takePending(m)
 	}
+	if m.State == siding.StateDead {
+		if err := t.arrive(m.queue, m.ID, e); err != nil {
+			return d, err
+		}
+	}
 	return d, t.tellOrigins(m, s.Then, s.Result)
 }
 

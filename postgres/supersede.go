@@ -44,6 +44,9 @@ func (t *tx) supersede(m *stored, c content) error {
 	if err == nil {
 		err = t.move(m.id, m.queue, m.hasInput, was, m.standing())
 	}
+	if err == nil && m.State == siding.StateDead {
+		err = t.arrive(m.queue, m.ID, c.failure)
+	}
 	if err == nil {
 		err = t.partWays(m, c.hash)
 	}

@@ -39,6 +39,10 @@ type tx struct {
 	gates map[siding.GateKey]*keptGate
 	// campaigns are those that the transaction has looked at; its end writes what has become of them.
 	campaigns map[siding.CampaignID]*keptCampaign
+	// groups are those that the transaction has looked at; its end writes those that have changed. arrivals are what it has set
+	// aside beside other processes, whose end then takes it in.
+	groups   map[groupKey]*keptGroup
+	arrivals []arrival
 	// entries are those of the audit trail that the transaction adds to.
 	entries map[entryKey]*keptEntry
 	// solos are leases that this transaction has made beside which there may be no other, over those that it has found to be over.
@@ -67,7 +71,7 @@ func (s *Store) begin(c *conn, group []*op, alone bool) (*tx, error) {
 	t := &tx{
 		conn: c, s: s, exclusive: alone, rows: map[int64]*stored{}, tallies: map[tallyKey]int64{}, spends: map[spendKey]spend{},
 		made: newNames(), swept: map[int64]bool{}, leased: map[tallyScope]int64{}, gates: map[siding.GateKey]*keptGate{}, campaigns: map[siding.CampaignID]*keptCampaign{},
-		entries: map[entryKey]*keptEntry{},
+		entries: map[entryKey]*keptEntry{}, groups: map[groupKey]*keptGroup{},
 	}
 	turn := "SELECT pg_advisory_xact_lock_shared(?, ?)"
 	if alone {
@@ -166,10 +170,13 @@ func (t *tx) step(o *op) error {
 // end writes the sums and the gates, and commits. Where nothing has changed nothing waits for the disk. uncertain tells
 // that the commit was under way when the error came.
 func (t *tx) end() (uncertain bool, err error) {
+	if err := t.takeInArrivals(); err != nil {
+		return false, err
+	}
 	if err := t.keepSums(); err != nil {
 		return false, err
 	}
-	if err := errors.Join(t.keepEntries(), t.keepGates(), t.keepCampaigns()); err != nil {
+	if err := errors.Join(t.keepGroups(), t.keepEntries(), t.keepGates(), t.keepCampaigns()); err != nil {
 		return false, err
 	}
 	if err := t.flush(); err != nil { // what is wrong with it shows before the commit

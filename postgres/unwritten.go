@@ -9,16 +9,6 @@ import (
 
 var errUnwritten = errors.New("not written yet")
 
-func (s *Store) Groups(context.Context, siding.GroupQuery) ([]siding.Group, error) {
-	return nil, errUnwritten
-}
-
-func (s *Store) MarkGroup(context.Context, siding.GroupKey, siding.GroupState, string) error {
-	return errUnwritten
-}
-
-func (s *Store) Regroup(context.Context, int) (int64, error) { return 0, errUnwritten }
-
 func (s *Store) RedriveSelected(context.Context, siding.Selection, int) (int64, error) {
 	return 0, errUnwritten
 }
