@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/siding-dev/siding"
 )
@@ -22,19 +21,15 @@ func (s *Store) Enlist(ctx context.Context, id siding.CampaignID, from siding.Pl
 		if err != nil {
 			return err
 		}
-		var where strings.Builder
-		var args []any
-		conditions(func(cond string, a ...any) {
-			where.WriteString(" AND " + cond)
-			args = append(args, a...)
-		}, k.Plan.Selection, "m.dead_at")
-		query := "SELECT m.id, m.dead_at FROM messages m INDEXED BY " + deadIndex(k.Plan.Selection) + " WHERE m.state = 'dead'" +
-			where.String() + " AND (m.dead_at, m.id) > (?, ?) ORDER BY m.dead_at, m.id LIMIT ?"
-		return c.query(func(r *row) error {
-			found = append(found, r.int(0))
-			out.Next = siding.Place{Number: r.int(0), At: r.int(1)}
-			return r.err
-		}, query, append(args, from.At, from.Number, max(limit, 1))...)
+		w, err := walkDead(c, k.Plan.Selection, from, false)
+		if err != nil {
+			return err
+		}
+		places, err := w.next(c, max(limit, 1))
+		for _, p := range places {
+			found, out.Next = append(found, p.Number), p
+		}
+		return err
 	})
 	if err != nil {
 		return siding.Enlistment{}, err
@@ -130,12 +125,4 @@ func (t *tx) enlistOne(k *keptCampaign, q int64, id string) (answer, err error) 
 		answer = fmt.Errorf("message %q is %s, and was not set aside before the campaign was made: %w", name, siding.Scrub(state, 64), siding.ErrWrongState)
 	}
 	return answer, err
-}
-
-// deadIndex names the index by which dead letters are found.
-func deadIndex(sel siding.Selection) string {
-	if len(sel.IDs) > 0 && sel.Queue != "" {
-		return "messages_event"
-	}
-	return "messages_dead"
 }

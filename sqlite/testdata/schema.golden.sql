@@ -228,9 +228,9 @@ CREATE TABLE messages (
   copy          INTEGER NOT NULL DEFAULT 0   -- 1: a message of another queue was forwarded as this one, see copies
 ) STRICT;
 
-CREATE INDEX messages_dead ON messages (dead_at, id) WHERE state = 'dead';
+CREATE INDEX messages_dead ON messages (queue, no_body, dead_at) WHERE state = 'dead';
 
-CREATE INDEX messages_dead_group ON messages (queue, cause, fingerprint, dead_at) WHERE state = 'dead';
+CREATE INDEX messages_dead_group ON messages (queue, cause, fingerprint, no_body, dead_at) WHERE state = 'dead';
 
 CREATE UNIQUE INDEX messages_event ON messages (queue, event_id);
 
