@@ -2,7 +2,10 @@ package siding
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -83,6 +86,22 @@ type Drop struct {
 	Queue  string // empty: all
 	Before time.Time
 	Limit  int // at most so many in one write; at least 1
+}
+
+// Check says what is wrong with what is to be dropped, or nil.
+func (d Drop) Check() error {
+	if !slices.Contains(DropWhats(), d.What) {
+		return fmt.Errorf("there are no bodies of the kind %q to drop", Scrub(string(d.What), 64))
+	}
+	if d.Limit < 1 {
+		return errors.New("drop bodies: a limit of at least 1 is needed")
+	}
+	return nil
+}
+
+// String says what is dropped.
+func (d Drop) String() string {
+	return fmt.Sprintf("%s before %s", d.What, d.Before.UTC().Format(time.RFC3339))
 }
 
 // AuditOptions chooses entries of the audit trail; the zero value gives all.

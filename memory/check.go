@@ -62,6 +62,11 @@ func (x *tx) check(m *message) []siding.Violation {
 			"a copy is of a message that does not exist, or has another event ID, or is in its own queue")
 	}
 
+	rule(!m.NoBody || m.Body == nil && (dead || done || m.State == siding.StateDiscarded), "body-needed",
+		"it is to be worked, and its body has been dropped; or it has one, and that was dropped")
+	rule(!dead || x.groups[siding.GroupKey{Queue: m.Queue, Fingerprint: m.LastError.Fingerprint}].Arrived > 0, "group-mismatch",
+		"it is dead, and arrived in no group")
+
 	ended := m.Deliveries
 	if leased {
 		ended--

@@ -47,6 +47,9 @@ type Store struct {
 	// solos has the leases of this process beside which there may be no other. It may also have some that are over; the
 	// committer looks.
 	solos map[siding.LeaseToken]bool
+	// dropped remembers, by queue, where looking for bodies of done messages that retention drops has stopped; only a hint.
+	dropMu  sync.Mutex
+	dropped map[string]int64
 }
 
 // Open opens the store at a path (or a URL sqlite:PATH), and creates it when there is none. What dead processes left
@@ -72,6 +75,7 @@ func Open(ctx context.Context, path string, options ...Options) (*Store, error) 
 		path: path, opts: o, clock: &clock{wall: o.Clock}, readers: make(chan *conn, maxReaders),
 		readSlots: make(chan struct{}, maxReaders), ops: make(chan *op, maxGroup), stop: make(chan struct{}),
 		ended: make(chan struct{}), names: newNames(), scans: map[siding.InputID]int64{}, solos: map[siding.LeaseToken]bool{},
+		dropped: map[string]int64{},
 	}
 	if o.ReadOnly {
 		err = s.openReadOnly()

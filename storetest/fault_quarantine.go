@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/siding-dev/siding"
 )
@@ -69,6 +70,30 @@ func quarantineWrites() []faultyWrite {
 				return first([]error{err}, nil, siding.ErrConflict, repeated)
 			}
 		}, note},
+		{"RedriveSelected", func(f *fixture) func(bool) error {
+			f.dead("a")
+			f.dead("b")
+			return func(bool) error {
+				_, err := f.store.RedriveSelected(f.ctx, siding.Selection{Queue: f.queue}, 10)
+				return err
+			}
+		}, shows},
+		{"DropBodies", func(f *fixture) func(bool) error {
+			f.dead("a")
+			f.dead("b")
+			return func(bool) error {
+				_, err := f.store.DropBodies(f.ctx, siding.Drop{What: siding.DropDead, Queue: f.queue, Before: f.clock.Now().Add(time.Hour), Limit: 10})
+				return err
+			}
+		}, shows},
+		{"Enqueue", func(f *fixture) func(bool) error { // of a message whose body was dropped
+			f.dead("a")
+			f.drop(siding.DropDead, 10)
+			return func(bool) error {
+				_, err := f.store.Enqueue(f.ctx, f.queue, siding.EnqueueOptions{}, msg("a"))
+				return err
+			}
+		}, shows},
 		{"Regroup", func(f *fixture) func(bool) error {
 			f.outdates()
 			for i := range 3 {

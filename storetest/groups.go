@@ -25,6 +25,8 @@ func groups() []group {
 		{name: "group", cases: groupCases()},
 		{name: "regroup", cases: regroupCases(), apart: true},
 		{name: "return", cases: returnCases()},
+		{name: "selected", cases: selectedCases()},
+		{name: "retention", cases: retentionCases()},
 		{name: "note", cases: noteCases()},
 		{name: "audit", cases: auditCases(), apart: true},
 		{name: "race", cases: raceCases()},

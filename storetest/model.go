@@ -45,7 +45,7 @@ func runModel(t *testing.T, h Harness) {
 			"":        func(*rapid.T) { m.compare() },
 			"enqueue": m.enqueue, "lease": m.lease, "settle": m.settle, "extend": m.extend, "start call": m.startCall,
 			"end call": m.endCall, "redrive": m.redrive, "discard": m.discard, "time": m.time, "jump": m.jump, "crash": m.crash,
-			"fail alike": m.failAlike, "nudge": m.nudge, "back": m.back, "mark": m.markGroup, "hold": m.hold, "resume": m.resume,
+			"fail alike": m.failAlike, "nudge": m.nudge, "back": m.back, "mark": m.markGroup, "redrive selected": m.redriveSelected, "drop": m.drop, "hold": m.hold, "resume": m.resume,
 			"lease more": m.lease, "settle more": m.settle, "work": m.work, "more time": m.time, // these more often
 		})
 		m.compareQueue()

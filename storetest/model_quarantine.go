@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -66,4 +67,40 @@ func (m *model) groups(s siding.Store) []siding.Group {
 		out = append(out, v)
 	}
 	return out
+}
+
+// redriveSelected sends a selection back.
+func (m *model) redriveSelected(*rapid.T) {
+	s := siding.Selection{Queue: m.queue}
+	switch rapid.IntRange(0, 3).Draw(m.T, "selection") {
+	case 1:
+		s.IDs = rapid.SliceOfN(rapid.SampledFrom(modelIDs), 1, 3).Draw(m.T, "ids")
+	case 2:
+		s.Causes = []siding.Cause{siding.CauseInvalidRequest, siding.CauseTruncated}
+	case 3:
+		s.Reasons = []siding.Reason{siding.ReasonExpired, siding.ReasonPoison}
+	}
+	limit := rapid.IntRange(1, 3).Draw(m.T, "limit")
+	got, err := m.f.store.RedriveSelected(m.ctx, s, limit)
+	require.NoError(m, err)
+	want, err := m.ref.RedriveSelected(m.ctx, s, limit)
+	require.NoError(m, err)
+	require.Equal(m, want, got)
+}
+
+// drop drops bodies, of dead letters for the most part.
+func (m *model) drop(*rapid.T) {
+	if rapid.IntRange(0, 2).Draw(m.T, "really") != 2 { // little can be done with a message that has none
+		m.Skip("not now")
+	}
+	d := siding.Drop{
+		What: rapid.SampledFrom(siding.DropWhats()).Draw(m.T, "what"), Queue: m.queue, Limit: 100,
+		Before: m.now(m.f.store).Add(time.Hour),
+	}
+	got, err := m.f.store.DropBodies(m.ctx, d)
+	require.NoError(m, err)
+	d.Before = m.now(m.ref).Add(time.Hour)
+	want, err := m.ref.DropBodies(m.ctx, d)
+	require.NoError(m, err)
+	require.Equal(m, want, got)
 }
