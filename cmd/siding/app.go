@@ -26,6 +26,7 @@ type app struct {
 	quiet    bool
 	as       string // who is at it, where it is said
 	actText  string // the command line, for the audit trail
+	args     []string
 
 	simMeter  string        // where a simulated Claude writes its bill; empty: nowhere
 	simBefore claudesim.Row // what that file held before
@@ -43,7 +44,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, output, stderr io
 			a.env[k] = v
 		}
 	}
-	a.actText = actText(args)
+	a.args, a.actText = args, actText(args)
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)

@@ -232,6 +232,9 @@ func (r *oneRun) finish(ctx context.Context, ended error) error {
 		stats.Held, stats.Pending = stats.Held+stats.Pending-stats.Leased, stats.Leased
 	}
 	errs = append(errs, r.summarise(r.summaryTo(), stats, r.path, r.recipe.Queue))
+	if stats.Dead > 0 && !r.json && !r.quiet {
+		r.tellRemedies(ctx, r.summaryTo(), stats.Causes)
+	}
 	if r.sim != nil {
 		r.compareBill(r.sim, r.before, stats)
 	}

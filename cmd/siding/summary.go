@@ -34,6 +34,9 @@ func (a *app) summarise(w io.Writer, s siding.InputStats, path, queue string) er
 	if s.Dead > 0 {
 		_, _ = fmt.Fprintln(w, "\nset aside")
 		a.causeTable(w, s.Causes, path, queue, !a.quiet)
+		if !a.quiet {
+			_, _ = fmt.Fprintln(w, "  What is sent back is worked by the next run.")
+		}
 	}
 	if reviewPrompt(s) {
 		_, _ = fmt.Fprintln(w, "\nMore than 1 % of the answers do not fit the output schema: look at the prompt, and at some of the answers.")
@@ -61,7 +64,7 @@ func (a *app) causeTable(w io.Writer, causes []siding.CauseCount, path, queue st
 	}
 	for i, c := range causes {
 		if i == causesShown {
-			_, _ = fmt.Fprintf(w, "  … and %d more groups: siding dlq list%s --queue %s\n", len(causes)-i, a.storeFlag(path), shellQuote(queue))
+			_, _ = fmt.Fprintf(w, "  … and %d more groups: siding dlq groups%s --queue %s\n", len(causes)-i, a.storeFlag(path), shellQuote(queue))
 			break
 		}
 		choose := " --cause " + shellQuote(string(c.Cause))
@@ -71,11 +74,8 @@ func (a *app) causeTable(w io.Writer, causes []siding.CauseCount, path, queue st
 		choose = a.storeFlag(path) + " --queue " + shellQuote(queue) + choose
 		_, _ = fmt.Fprintf(w, "  %d  %s: %s\n", c.Count, oneLine(string(c.Cause), 64), oneLine(c.Sample, 160))
 		if commands {
-			_, _ = fmt.Fprintf(w, "     look at it:   siding dlq list%s\n     send it back: siding redrive%s\n", siding.Scrub(choose, 4096), siding.Scrub(choose, 4096))
+			_, _ = fmt.Fprintf(w, "     look at it:   siding dlq diagnose%s\n     send it back: siding redrive%s\n", siding.Scrub(choose, 4096), siding.Scrub(choose, 4096))
 		}
-	}
-	if commands {
-		_, _ = fmt.Fprintln(w, "  What is sent back is worked by the next run.")
 	}
 }
 
