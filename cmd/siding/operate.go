@@ -153,7 +153,7 @@ func (a *app) operateOn(ctx context.Context, store siding.Store, sel *selection,
 	}
 	if a.json {
 		err = errors.Join(writeJSON(a.out, o.line), err)
-	} else {
+	} else if err == nil || o.line.Matched > 0 {
 		o.tell()
 	}
 	if err == nil && !dryRun && o.stays() > 0 {
