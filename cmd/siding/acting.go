@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"os"
 	"os/user"
@@ -14,8 +15,11 @@ import (
 )
 
 // acting makes what cmd does one act of an operator: the store keeps who did it, when, what and to how many messages.
-func (a *app) acting(cmd *cobra.Command) {
-	cmd.SetContext(siding.WithAct(cmd.Context(), siding.Act{ID: rand.Text(), By: a.operatorName(), Text: a.actText}))
+func (a *app) acting(cmd *cobra.Command) { cmd.SetContext(a.act(cmd.Context(), a.actText)) }
+
+// act begins an act, in the words of a command line.
+func (a *app) act(ctx context.Context, text string) context.Context {
+	return siding.WithAct(ctx, siding.Act{ID: rand.Text(), By: a.operatorName(), Text: text})
 }
 
 // operatorName says who is at it: --as, else SIDING_OPERATOR, else the user of the process and its machine.

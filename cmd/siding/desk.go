@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/siding-dev/siding"
 	"github.com/siding-dev/siding/quarantine"
@@ -13,7 +14,9 @@ type desk struct {
 	*app
 	store  siding.Store
 	recipe string // the recipe that a flag names; empty: each queue's own, as the store remembers it
-	facts  map[string]quarantine.Facts
+
+	mu    sync.Mutex
+	facts map[string]quarantine.Facts
 }
 
 func (a *app) newDesk(store siding.Store, recipe string) *desk {
@@ -22,6 +25,8 @@ func (a *app) newDesk(store siding.Store, recipe string) *desk {
 
 // factsOf gives what is known of a queue's records; what there is to say of the recipe is said once.
 func (d *desk) factsOf(ctx context.Context, queue string) (quarantine.Facts, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if f, ok := d.facts[queue]; ok {
 		return f, nil
 	}
@@ -68,6 +73,16 @@ func (d *desk) diagnoseWith(ctx context.Context, m siding.Message, calls []sidin
 		return nil, err
 	}
 	return quarantine.Diagnose(ctx, s, f), nil
+}
+
+// lookInto gives what was found in a message, and the repairs that mend it.
+func (d *desk) lookInto(ctx context.Context, r *siding.Record) ([]quarantine.Finding, []string, error) {
+	findings, err := d.diagnoseWith(ctx, r.Message, r.Calls)
+	if err != nil {
+		return nil, nil, err
+	}
+	repairs, err := d.suggest(ctx, r.Message, findings)
+	return findings, repairs, err
 }
 
 // preview says what repairs would do to a message that is listed with its body.

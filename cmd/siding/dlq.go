@@ -14,10 +14,13 @@ func (a *app) dlqCommand() *cobra.Command {
 		Use:   "dlq",
 		Short: "Look at what was set aside",
 		Long: "The quarantine holds the dead letters of all queues with their history. Nothing in it is ever dropped by itself.\n" +
-			"\"siding redrive\" sends messages back.",
+			"\"siding redrive\" sends messages back.\n\n" +
+			"On a terminal and without a command of its own, this is a page on which to work through it with the keys: groups of\n" +
+			"failures, what is wrong with a letter, what repairs would change, and sending back.",
 		Example: example("siding dlq list --cause invalid-utf8", "siding dlq show img-0412", "siding dlq export --out dead.jsonl"),
 	}
 	group(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.dlqOnTerminal(cmd) }
 	cmd.AddCommand(a.dlqGroupsCommand(), a.dlqListCommand(), a.dlqShowCommand(), a.dlqDiagnoseCommand(), a.dlqEditCommand(), a.dlqExportCommand(), a.dlqDiscardCommand())
 	return cmd
 }

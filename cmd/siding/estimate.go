@@ -87,3 +87,14 @@ func (e *estimateLine) text() string {
 	return fmt.Sprintf("that is %s, about %d tokens in and %d out, %s (the average of %s of the journal)",
 		counted(e.Calls, "call"), e.InputTokens, e.OutputTokens, money, counted(e.FromCalls, "answered call"))
 }
+
+// short says an estimate in a few words; empty where nothing is known.
+func (e *estimateLine) short() string {
+	switch {
+	case e == nil:
+		return ""
+	case e.CostUSD == nil:
+		return "unpriced"
+	}
+	return "about " + dollars(siding.Money(*e.CostUSD))
+}

@@ -70,7 +70,7 @@ func (a *app) operate(ctx context.Context, sf *selectFlags, all, dryRun bool, op
 	}
 	if err == nil {
 		if op.mend != nil {
-			op.mend.open(a, store, dryRun)
+			op.mend.open(a.newDesk(store, op.mend.recipe), dryRun)
 			sel.Bodies = true
 		}
 		err = a.operateOn(ctx, store, sel, dryRun, op)

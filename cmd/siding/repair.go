@@ -49,7 +49,9 @@ func (f *repairFlags) mender(cmd *cobra.Command) (*mender, error) {
 	if err != nil {
 		return nil, asUsage(err)
 	}
-	return &mender{repairs: r, recipe: f.recipe, limit: f.limit, limited: limited, returns: map[messageKey]siding.Return{}}, nil
+	m := newMender(r)
+	m.recipe, m.limit, m.limited = f.recipe, f.limit, limited
+	return m, nil
 }
 
 // repairedLine is what repairs came to, in the last line of --json.
@@ -78,6 +80,7 @@ type mender struct {
 	recipe  string
 	limit   int
 	limited bool // --limit was given
+	silent  bool // nothing is written
 
 	desk    *desk
 	dryRun  bool
@@ -93,10 +96,11 @@ type messageKey struct{ queue, id string }
 // returnBytes is how much is kept of bodies that wait to be sent in one write.
 const returnBytes = 8 << 20
 
-func (m *mender) open(a *app, store siding.Store, dryRun bool) {
-	m.desk, m.dryRun, m.queues = a.newDesk(store, m.recipe), dryRun, map[string]int64{}
-	m.line.Repairs = m.repairs.Texts()
+func newMender(r quarantine.Repairs) *mender {
+	return &mender{repairs: r, line: repairedLine{Repairs: r.Texts()}, returns: map[messageKey]siding.Return{}, queues: map[string]int64{}}
 }
+
+func (m *mender) open(d *desk, dryRun bool) { m.desk, m.dryRun = d, dryRun }
 
 // full tells whether what waits should be sent before more is taken.
 func (m *mender) full() bool { return m != nil && m.bytes >= returnBytes }
@@ -129,7 +133,7 @@ func (m *mender) each(ctx context.Context, l siding.Listed) (bool, error) {
 
 // show tells what became of one message: all of them on a dry run, else those that stay.
 func (m *mender) show(l siding.Listed, p quarantine.Preview) error {
-	if !m.dryRun && p.Verdict == quarantine.Changed || m.limit > 0 && m.shown >= m.limit && (m.limited || !m.desk.json) {
+	if m.silent || !m.dryRun && p.Verdict == quarantine.Changed || m.limit > 0 && m.shown >= m.limit && (m.limited || !m.desk.json) {
 		return nil
 	}
 	m.shown++

@@ -13,6 +13,25 @@ import (
 
 // showRecord writes all that is known of a message for a person, and in the end what is wrong with a dead letter.
 func (a *app) showRecord(ctx context.Context, d *desk, r *siding.Record, path string, f showFlags) error {
+	if err := a.showKnown(r, f); err != nil {
+		return err
+	}
+	if r.State != siding.StateDead {
+		return nil
+	}
+	findings, repairs, err := d.lookInto(ctx, r)
+	if err != nil { // what is known has been shown
+		a.notef("what is wrong with it could not be looked into: %v", err)
+		return nil
+	}
+	_, _ = fmt.Fprintln(a.out, "\ndiagnosis")
+	writeFindings(a.out, r.Body, findings, a.colour(a.out))
+	writeRemedies(a.out, a.storeFlag(path), r.Message, findings, repairs)
+	return nil
+}
+
+// showKnown writes what the store knows of a message.
+func (a *app) showKnown(r *siding.Record, f showFlags) error {
 	t := newTable(a.out)
 	field := func(name string, value any) { t.row(name, value) }
 	field("message", r.ID)
@@ -53,21 +72,6 @@ func (a *app) showRecord(ctx context.Context, d *desk, r *siding.Record, path st
 		a.showBytes("result", r.Result, nil, f)
 	}
 	a.showTimeline(r, f)
-	if r.State != siding.StateDead {
-		return nil
-	}
-	findings, err := d.diagnoseWith(ctx, r.Message, r.Calls)
-	var repairs []string
-	if err == nil {
-		repairs, err = d.suggest(ctx, r.Message, findings)
-	}
-	if err != nil { // what is known has been shown
-		a.notef("what is wrong with it could not be looked into: %v", err)
-		return nil
-	}
-	_, _ = fmt.Fprintln(a.out, "\ndiagnosis")
-	writeFindings(a.out, r.Body, findings, a.colour(a.out))
-	writeRemedies(a.out, a.storeFlag(path), r.Message, findings, repairs)
 	return nil
 }
 
