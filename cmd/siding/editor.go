@@ -22,7 +22,7 @@ func (a *app) inEditor(ctx context.Context, m siding.Message, text []byte) ([]by
 	editor := strings.TrimSpace(cmp.Or(a.env["VISUAL"], a.env["EDITOR"], "vi"))
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
-	dir, err := os.MkdirTemp("", "siding-edit-")
+	dir, err := os.MkdirTemp(a.env["TMPDIR"], "siding-edit-")
 	if err != nil {
 		return nil, fmt.Errorf("a folder for the editor: %w", err)
 	}
