@@ -136,7 +136,7 @@ func (a *app) groups(ctx context.Context, f groupFlags) error {
 	}
 	switch {
 	case ignored > 0:
-		a.hintf("%s with %s are ignored, and not shown; --all shows them", counted(ignored, "group"), counted(ignoredDead, "dead letter"))
+		a.hintf("ignored, and not shown: %s with %s; --all shows them", counted(ignored, "group"), counted(ignoredDead, "dead letter"))
 	case len(list) == 0:
 		a.hintf("nothing is set aside that matches")
 	}

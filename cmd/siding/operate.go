@@ -318,6 +318,6 @@ func (o *operator) tell() {
 		o.op.mend.tell()
 	}
 	if o.line.NoBody > 0 {
-		o.notef("%s have no body any more, and stay; enqueue the same records again", counted(o.line.NoBody, "message"))
+		o.notef("%s, whose body retention has dropped; enqueue the same records again", plural(int(o.line.NoBody), "message stays", "messages stay"))
 	}
 }

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/siding-dev/siding"
+	"github.com/siding-dev/siding/sqlite"
+)
+
+// fails makes dead letters with one error text each.
+func (p *program) fails(t *testing.T, queue string, cause siding.Cause, prefix string, texts ...string) {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), p.file("siding.db"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	msgs := make([]siding.NewMessage, len(texts))
+	for i, text := range texts {
+		msgs[i] = siding.NewMessage{
+			ID: fmt.Sprintf("%s%d", prefix, i), Body: fmt.Appendf(nil, "{\"n\":\"\xff%d\"}", i),
+			Dead: &siding.Failure{Outcome: siding.OutcomePermanent, Cause: cause, NoCall: true, Err: errors.New(text)},
+		}
+	}
+	_, err = store.Enqueue(context.Background(), queue, siding.EnqueueOptions{}, msgs...)
+	require.NoError(t, err)
+}
+
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.fails(t, "q", "invalid-utf8", "u", "byte 0xff at offset 6", "byte 0xff at offset 7", "byte 0xff at offset 8")
+	p.fails(t, "q", "refused", "r", "the model \x1b[2J declined")
+	p.fails(t, "other", "invalid-utf8", "u", "byte 0xff at offset 9")
+
+	lines := objects(t, p.ok(t, "dlq", "groups", "--json"))
+	require.Len(t, lines, 3)
+	first := lines[0]
+	require.Equal(t, "group", first["type"])
+	require.Equal(t, "q", first["queue"])
+	require.Equal(t, "invalid-utf8", first["cause"])
+	require.InDelta(t, 3, first["dead"], 0)
+	require.InDelta(t, 3, first["arrived"], 0)
+	require.Equal(t, "new", first["state"])
+	require.Equal(t, []any{"strip-invalid-utf8"}, first["suggested_repairs"])
+	require.NotEmpty(t, first["trend"])
+	fingerprint, ok := first["fingerprint"].(string)
+	require.True(t, ok)
+	text := p.ok(t, "dlq", "groups")
+	require.NotContains(t, text, "\x1b")
+	require.Contains(t, text, "strip-invalid-utf8")
+	require.Contains(t, text, "byte 0xff")
+	require.Len(t, objects(t, p.ok(t, "dlq", "groups", "--json", "--queue", "other")), 1)
+
+	// A group is named by its beginning, and where two queues have it, with the queue.
+	code, _ := p.run(t, "", "dlq", "groups", "mark", fingerprint, "known")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, p.stderr.String(), "in queue other")
+	marked := objects(t, p.ok(t, "dlq", "groups", "mark", fingerprint[:len(fingerprint)-2], "resolved", "--queue", "q", "--note", "see \x1b ticket", "--as", "ann", "--json"))
+	require.Equal(t, "resolved", marked[0]["state"])
+	require.Equal(t, "ann", marked[0]["by"])
+	require.Equal(t, `see \x1b ticket`, marked[0]["note"])
+	for _, args := range [][]string{{"nope", "known"}, {fingerprint, "finished"}, {fingerprint}, {"", "known"}} {
+		code, _ := p.run(t, "", append([]string{"dlq", "groups", "mark"}, args...)...)
+		require.Contains(t, []int{exitUsage, exitError}, code, args)
+	}
+
+	p.fails(t, "q", "invalid-utf8", "again", "byte 0xfe at offset 100")
+	again := objects(t, p.ok(t, "dlq", "groups", "--json", "--queue", "q", "--state", "new"))
+	require.Equal(t, true, again[0]["regression"])
+	require.Contains(t, p.ok(t, "dlq", "groups"), "REGRESSION")
+	p.ok(t, "dlq", "groups", "mark", fingerprint, "ignored", "--queue", "q")
+	require.Len(t, objects(t, p.ok(t, "dlq", "groups", "--json")), 2)
+	p.ok(t, "dlq", "groups")
+	require.Contains(t, p.stderr.String(), "ignored, and not shown: 1 group with 4 dead letters")
+	require.Len(t, objects(t, p.ok(t, "dlq", "groups", "--json", "--all")), 3)
+
+	p.ok(t, "redrive", "--fingerprint", fingerprint, "--repair", "strip-invalid-utf8")
+	require.Contains(t, p.stderr.String(), "5 messages sent back")
+	require.Len(t, objects(t, p.ok(t, "dlq", "groups", "--json")), 1)
+	require.Len(t, objects(t, p.ok(t, "dlq", "groups", "--json", "--all")), 3, "a group is remembered")
+	actions := []any{}
+	for _, e := range objects(t, p.ok(t, "audit", "--json")) {
+		actions = append(actions, e["action"])
+	}
+	require.Equal(t, []any{"repair", "mark-group", "mark-group"}, actions)
+	require.Len(t, objects(t, p.ok(t, "audit", "--json", "--action", "mark-group", "--limit", "1")), 1)
+	p.ok(t, "doctor")
+}
+
+func TestRetentionCommands(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	past := time.Now().Add(-48 * time.Hour)
+	store, err := sqlite.Open(t.Context(), p.file("siding.db"), sqlite.Options{Clock: func() time.Time { return past }})
+	require.NoError(t, err)
+	_, err = store.Enqueue(t.Context(), "q", siding.EnqueueOptions{}, siding.NewMessage{
+		ID: "old", Body: []byte("secret"), Dead: &siding.Failure{Outcome: siding.OutcomePermanent, Cause: "refused", Err: errors.New("x")},
+	})
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	p.fails(t, "q", "refused", "new", "declined")
+
+	require.Equal(t, "", objects(t, p.ok(t, "retention", "--json"))[0]["dead"])
+	require.Contains(t, p.ok(t, "retention"), "for ever")
+	p.ok(t, "retention", "apply")
+	require.Contains(t, p.stderr.String(), "no retention is set")
+	for _, args := range [][]string{
+		{"q", "dead", "0"}, {"q", "dead", "-1h"}, {"q", "dead", "1s"}, {"q", "bodies", "1d"}, {"none", "dead", "1d"}, {"q", "dead"}, {"q", "dead", "soon"},
+	} {
+		code, _ := p.run(t, "", append([]string{"retention", "set"}, args...)...)
+		require.Equal(t, exitUsage, code, args)
+	}
+	require.Equal(t, "24h0m0s", objects(t, p.ok(t, "retention", "set", "q", "dead", "1d", "--json"))[0]["dead"])
+	p.ok(t, "retention", "set", "q", "history", "36h")
+	require.Contains(t, p.ok(t, "retention", "show"), "1 day")
+	dropped := objects(t, p.ok(t, "retention", "apply", "--json"))
+	require.InDelta(t, 1, dropped[0]["dead"], 0)
+
+	listed := objects(t, p.ok(t, "dlq", "list", "--json"))
+	require.Equal(t, true, listed[0]["no_body"])
+	require.Equal(t, false, listed[1]["no_body"])
+	require.Contains(t, p.ok(t, "show", "old"), "dropped by retention")
+	exported := objects(t, p.ok(t, "dlq", "export", "--bodies", "@bodies"))
+	require.Nil(t, exported[0]["body"])
+	require.NotContains(t, exported[0], "body_file")
+	require.Contains(t, p.ok(t, "dlq", "diagnose", "old"), "enqueue the same record again")
+	code, _ := p.run(t, "", "dlq", "edit", "old", "--stdin")
+	require.Equal(t, exitError, code)
+	for _, args := range [][]string{{}, {"--where", "true"}, {"--repair", "strip-invalid-utf8"}} {
+		code, _ = p.run(t, "", append([]string{"redrive", "--id", "old"}, args...)...)
+		require.Equal(t, exitSetAside, code, "%v: %s", args, p.stderr.String())
+		require.Contains(t, p.stderr.String(), "1 message stays, whose body retention has dropped")
+	}
+	p.ok(t, "retention", "set", "q", "dead", "off")
+	p.ok(t, "retention", "set", "q", "history", "off")
+	require.Equal(t, "", objects(t, p.ok(t, "retention", "--json"))[0]["history"])
+	var actions []any
+	for _, e := range objects(t, p.ok(t, "audit", "--json", "--queue", "q")) {
+		actions = append(actions, e["action"])
+	}
+	require.Contains(t, actions, "drop")
+	p.ok(t, "doctor")
+}
