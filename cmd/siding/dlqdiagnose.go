@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -215,7 +216,11 @@ func writeRemedies(w io.Writer, storeFlag string, m siding.Message, findings []q
 		return
 	}
 	if len(repairs) > 0 {
-		_, _ = fmt.Fprintf(w, "  mend it:   %s\n", siding.Scrub(command(repairs...), 4096))
+		label := "mend it:  "
+		if slices.ContainsFunc(repairs, aGuess) {
+			label = "may mend: "
+		}
+		_, _ = fmt.Fprintf(w, "  %s %s\n", label, siding.Scrub(command(repairs...), 4096))
 	}
 	seen := map[string]bool{}
 	for _, r := range repairs {

@@ -19,6 +19,7 @@ type groupFindings struct {
 	codes   map[string]int64 // letters with such a fault
 	sample  map[string]string
 	repairs map[string]int64 // letters that these repairs mend, as words of a command line
+	guesses map[string]bool  // those of repairs that may be in vain
 }
 
 // maxGroupCodes bounds what is kept of a group.
@@ -33,7 +34,8 @@ func (d *diagnosis) count(l siding.Listed, findings []quarantine.Finding, repair
 	}
 	g := d.groups[key]
 	if g == nil {
-		g = &groupFindings{key: key, cause: cause, codes: map[string]int64{}, sample: map[string]string{}, repairs: map[string]int64{}}
+		g = &groupFindings{key: key, cause: cause, codes: map[string]int64{}, sample: map[string]string{},
+			repairs: map[string]int64{}, guesses: map[string]bool{}}
 		d.groups[key] = g
 		d.order = append(d.order, g)
 	}
@@ -50,13 +52,14 @@ func (d *diagnosis) count(l siding.Listed, findings []quarantine.Finding, repair
 	}
 	if args := repairArgs(repairs); args != "" && (len(g.repairs) < maxGroupCodes || g.repairs[args] > 0) {
 		g.repairs[args]++
+		g.guesses[args] = slices.ContainsFunc(repairs, aGuess)
 	}
 }
 
 // summary tells what was found by group, those with the most letters first, and by which commands they are mended.
 func (d *diagnosis) summary() error {
 	slices.SortStableFunc(d.order, func(x, y *groupFindings) int { return cmp.Compare(y.n, x.n) })
-	var mended int64
+	var mended, perhaps int64
 	for i, g := range d.order {
 		if i > 0 {
 			_, _ = fmt.Fprintln(d.out)
@@ -67,14 +70,24 @@ func (d *diagnosis) summary() error {
 		}
 		choose := d.storeFlag(d.path) + " --queue " + shellQuote(g.key.Queue) + " --fingerprint " + shellQuote(g.key.Fingerprint)
 		for _, args := range byCount(g.repairs) {
-			mended += g.repairs[args]
-			_, _ = fmt.Fprintf(d.out, "  mends %d: siding redrive%s\n", g.repairs[args], siding.Scrub(choose+args, 4096))
+			label := "mends"
+			if g.guesses[args] {
+				label = "may mend"
+				perhaps += g.repairs[args]
+			} else {
+				mended += g.repairs[args]
+			}
+			_, _ = fmt.Fprintf(d.out, "  %s %d: siding redrive%s\n", label, g.repairs[args], siding.Scrub(choose+args, 4096))
 		}
 		if len(g.repairs) == 0 {
 			_, _ = fmt.Fprintf(d.out, "  no repair is known; \"siding explain %s\" says what to do\n", oneLine(string(g.cause), 64))
 		}
 	}
-	_, err := fmt.Fprintf(d.out, "\n%s in %s; repairs mend %d\n", counted(d.n, "dead letter"), counted(int64(len(d.order)), "group"), mended)
+	text := fmt.Sprintf("repairs mend %d", mended)
+	if perhaps > 0 {
+		text += fmt.Sprintf(", and may mend %d more", perhaps)
+	}
+	_, err := fmt.Fprintf(d.out, "\n%s in %s; %s\n", counted(d.n, "dead letter"), counted(int64(len(d.order)), "group"), text)
 	if err == nil {
 		d.hintf("add --dry-run to a command to see first what it would change")
 	}
