@@ -22,6 +22,9 @@ type campaignFlags struct {
 	asked      bool // one of them was given
 }
 
+// minSuccess is the share of each stage that has to be done unless it is said otherwise.
+const minSuccess = 0.9
+
 // campaignHelp says what they do.
 const campaignHelp = `--canary, --ramp, --min-success or --rate make a campaign of it: the canary is sent first, and the stages after it follow
 only while at least --min-success of each are done. When that cannot be reached any more the campaign stops, and what was not
@@ -31,7 +34,7 @@ func (f *campaignFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.Int64Var(&f.canary, "canary", 0, "send so many first, and more only if they succeed (0: no canary)")
 	fl.Int64SliceVar(&f.ramp, "ramp", nil, "the sizes of the stages after the canary, the last of which repeats (default: each ten times the one before)")
-	fl.Float64Var(&f.minSuccess, "min-success", 0.9, "the share of each stage that has to be done, from 0 to 1")
+	fl.Float64Var(&f.minSuccess, "min-success", minSuccess, "the share of each stage that has to be done, from 0 to 1")
 	fl.StringVar(&f.rate, "rate", "", "at most this many: 10/s, 100/m or 1000/h (default: no limit)")
 	fl.BoolVar(&f.wait, "wait", false, "stay until the campaign is over: code 4 when it has stopped by itself")
 	fl.BoolVar(&f.wait, "follow", false, "the same as --wait")

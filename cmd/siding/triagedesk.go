@@ -223,7 +223,26 @@ func targetWords(t triage.Target) string {
 	return words + " --fingerprint " + shellQuote(t.Key.Fingerprint)
 }
 
-// Campaign begins a campaign.
+// Campaign makes a campaign, and sends the canary.
 func (t *triageDesk) Campaign(ctx context.Context, key siding.GroupKey, repairs []string, canary int64) (string, error) {
-	return "", fmt.Errorf("not from here yet: siding redrive%s%s --canary %d", targetWords(triage.Target{Key: key}), repairArgs(repairs), canary)
+	store, path, err := t.silent.openWriting(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer closing(store)
+	words := "siding redrive" + targetWords(triage.Target{Key: key}) + repairArgs(repairs) + fmt.Sprintf(" --canary %d", canary)
+	ctx = t.silent.act(ctx, words)
+	c, err := store.CreateCampaign(ctx, siding.CampaignPlan{
+		Selection: groupSelection(key), Repairs: repairs, Canary: canary, MinSuccess: minSuccess,
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := t.silent.openCampaign(ctx, store, path, c, false); err != nil && !onlyEnds(err) {
+		return "", fmt.Errorf("campaign %d: %w", c.ID, err)
+	}
+	if c, err = store.Campaign(ctx, c.ID); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("campaign %d is %s, %s; siding campaign show %d", c.ID, c.State, countsText(c), c.ID), nil
 }
