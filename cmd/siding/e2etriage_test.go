@@ -14,7 +14,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/term"
 )
 
 // terminal is the real program on a terminal of its own.
@@ -25,17 +24,20 @@ type terminal struct {
 
 	mu   sync.Mutex
 	seen bytes.Buffer
+	all  bytes.Buffer // what was seen before
+	read chan struct{} // closed when all has been read
 }
 
 func (w *world) terminal(t *testing.T, width, height uint16, env []string, args ...string) *terminal {
 	t.Helper()
-	term := &terminal{t: t, cmd: w.command(context.Background(), args...)}
+	term := &terminal{t: t, cmd: w.command(context.Background(), args...), read: make(chan struct{})}
 	term.cmd.Env = append(append([]string{}, w.env...), append([]string{"TERM=xterm-256color"}, env...)...)
 	var err error
 	term.tty, err = pty.StartWithSize(term.cmd, &pty.Winsize{Cols: width, Rows: height})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = term.cmd.Process.Kill(); _ = term.tty.Close() })
 	go func() {
+		defer close(term.read)
 		b := make([]byte, 32<<10)
 		for {
 			n, err := term.tty.Read(b)
@@ -50,29 +52,31 @@ func (w *world) terminal(t *testing.T, width, height uint16, env []string, args 
 	return term
 }
 
-// raw gives all that the terminal was sent.
+// raw gives what the terminal was sent since the last key.
 func (t *terminal) raw() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.seen.String()
 }
 
-// shows waits until the terminal has been sent a text since it was last forgotten.
+// shows waits until a text is on the screen. It has the screen drawn anew each time: else only what changes is sent.
 func (t *terminal) shows(text string) {
 	t.t.Helper()
-	for range 3000 {
+	for range 600 {
+		t.press("\x0c")
+		time.Sleep(50 * time.Millisecond)
 		if strings.Contains(ansi.Strip(t.raw()), text) {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.t.Fatalf("the terminal never shows %q, but:\n%s", text, ansi.Strip(t.raw()))
 }
 
-// press types keys, after which only what is sent anew counts.
+// press types keys.
 func (t *terminal) press(keys string) {
 	t.t.Helper()
 	t.mu.Lock()
+	t.all.Write(t.seen.Bytes())
 	t.seen.Reset()
 	t.mu.Unlock()
 	_, err := t.tty.WriteString(keys)
@@ -84,6 +88,7 @@ func (t *terminal) wait() int {
 	late := time.AfterFunc(60*time.Second, func() { _ = t.cmd.Process.Signal(syscall.SIGQUIT) })
 	defer late.Stop()
 	_ = t.cmd.Wait()
+	<-t.read
 	return t.cmd.ProcessState.ExitCode()
 }
 
@@ -103,7 +108,7 @@ func TestThePageOnATerminalMendsAGroup(t *testing.T) {
 	p.press("\r")
 	p.shows("r000")
 	p.press("j\r")
-	p.shows("r001")
+	p.shows(" in tags")
 	p.shows(`\xff`)
 	p.press("r")
 	p.shows("strip-invalid-utf8")
@@ -113,7 +118,7 @@ func TestThePageOnATerminalMendsAGroup(t *testing.T) {
 	p.shows("mend all 12 letters of the group and send them back? (y/n)")
 	p.press("y\r")
 	p.shows("12 sent back")
-	require.NotContains(t, p.raw(), "\x1b[2J\xff", "nothing of a record is acted on")
+	require.NotContains(t, p.all.String(), "\x1b[2J number", "nothing of a record is acted on")
 	p.press("q")
 	require.Equal(t, exitDone, p.wait())
 	require.Contains(t, p.raw(), "\x1b[?1049l", "the screen before is back")
@@ -148,8 +153,6 @@ func TestThePageOnATerminalIsLeftClean(t *testing.T) {
 			require.Contains(t, []int{exitDone, exitInterrupted}, code)
 			require.Contains(t, p.raw(), "\x1b[?1049l")
 			require.Contains(t, p.raw(), "\x1b[?25h", "the cursor is seen again")
-			_, err := term.GetState(int(p.tty.Fd()))
-			require.NoError(t, err)
 		})
 	}
 }

@@ -84,6 +84,8 @@ func (m *Model) key(key, text string) tea.Cmd {
 	switch {
 	case key == "ctrl+c":
 		return m.quit()
+	case key == "ctrl+l":
+		return tea.ClearScreen
 	case m.help:
 		m.help = false
 		return nil

@@ -273,6 +273,7 @@ var helpLines = []string{
 	"c                  the group as a campaign with a canary",
 	"n p                the same repair on the next letter",
 	"R                  read again",
+	"Ctrl-L             draw again",
 	"q Ctrl-C           quit",
 }
 
