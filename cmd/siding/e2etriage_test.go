@@ -24,7 +24,7 @@ type terminal struct {
 
 	mu   sync.Mutex
 	seen bytes.Buffer
-	all  bytes.Buffer // what was seen before
+	all  bytes.Buffer  // what was seen before
 	read chan struct{} // closed when all has been read
 }
 

@@ -62,9 +62,6 @@ func (j *job) open(ctx context.Context, a *app, dir, simulate string) (err error
 	if j.handler, err = j.recipe.Handler(a.handlerEnv(j.sim, j.store, info.ID)); err != nil {
 		return explainEnv(j.recipe, err)
 	}
-	if err := j.rememberRecipe(ctx); err != nil { // only looking into dead letters needs it
-		a.hintf("which recipe works queue %s could not be noted: %v", j.recipe.Queue, err)
-	}
 	return nil
 }
 
