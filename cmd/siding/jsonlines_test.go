@@ -60,5 +60,5 @@ func TestAMessageHasItsHistoryAndCallsWhole(t *testing.T) {
 		`"recipe":"d","error":`+said+`}],"forgotten":8,"calls":[{"id":3,"delivery":6,"lane":"l",`+
 		`"started_at":"2026-01-02T03:04:05.000000Z","ended_at":"2026-01-02T03:04:06.000000Z","fate":"answered","status":200,`+
 		`"request_id":"req_1","usage":{"input_tokens":4,"output_tokens":2},"cost_usd":1,"verdict":"rejected","rejected":"refused",`+
-		`"recipe":"d","error":null}],"revisions":[]}`+"\n", b.String())
+		`"recipe":"d","error":null}],"revisions":[],"no_body":false}`+"\n", b.String())
 }

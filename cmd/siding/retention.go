@@ -55,7 +55,10 @@ func (a *app) retentionCommand() *cobra.Command {
 	group(cmd)
 	cmd.RunE = a.retentionShow
 	cmd.AddCommand(
-		&cobra.Command{Use: "show", Short: "Show how long each queue keeps bodies", Args: cobra.NoArgs, RunE: a.retentionShow},
+		&cobra.Command{
+			Use: "show", Short: "Show how long each queue keeps bodies", Example: example("siding retention show --json"),
+			Args: cobra.NoArgs, RunE: a.retentionShow,
+		},
 		&cobra.Command{
 			Use:     "set QUEUE dead|done|history TIME|off",
 			Short:   "Set how long a queue keeps bodies of one kind",

@@ -34,7 +34,6 @@ type messageLine struct {
 	ContentType     string            `json:"content_type"`
 	Priority        int16             `json:"priority"`
 	Headers         map[string]string `json:"headers,omitempty"`
-	NoBody          bool              `json:"no_body"`               // retention has dropped the body
 	Body            *string           `json:"body"`                  // null when it is not UTF-8, or dropped
 	BodyBase64      string            `json:"body_base64,omitempty"` // a body that is not UTF-8
 	Result          json.RawMessage   `json:"result"`
@@ -44,6 +43,7 @@ type messageLine struct {
 	Forgotten       int               `json:"forgotten"` // deliveries between the first and the last that are not kept
 	Calls           []callLine        `json:"calls"`
 	Revisions       []revisionLine    `json:"revisions"`
+	NoBody          bool              `json:"no_body"` // retention has dropped the body
 }
 
 type errorLine struct {
