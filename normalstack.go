@@ -2,6 +2,9 @@ package siding
 
 import "strings"
 
+// traceback is what Python says before the frames of a stack.
+const traceback = "Traceback (most recent call last):"
+
 // withoutFrames takes the frames of stacks out of a text, as Go, Python, Java, JavaScript, .NET, Ruby, PHP and Rust write
 // them, and gives the name of the innermost function: where the same words are said in different functions, these are
 // different faults.
@@ -17,8 +20,9 @@ func withoutFrames(text string) (rest, innermost string) {
 		trimmed := strings.TrimLeft(line, " \t")
 		indented := len(trimmed) < len(line)
 		switch {
-		case strings.HasPrefix(trimmed, "Traceback (most recent call last)"):
+		case strings.HasSuffix(trimmed, traceback):
 			python, innermost = true, ""
+			kept = append(kept, strings.TrimSuffix(trimmed, traceback))
 		case python && (indented || trimmed == ""):
 			if strings.HasPrefix(trimmed, `File "`) {
 				if _, name, ok := strings.Cut(trimmed, ", in "); ok {

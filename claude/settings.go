@@ -71,7 +71,7 @@ func (c *conversation) forOwn(f *siding.Failure, fate siding.Fate) {
 	case own.model && refused && f.Outcome == siding.OutcomeHeld,
 		own.maxTokens && c.limit == c.h.c.MaxTokens && asked && strings.Contains(f.Error(), "max_tokens"):
 		f.Outcome, f.Scope, f.Lane = siding.OutcomePermanent, "", ""
-		f.Err = fmt.Errorf("the message's own settings are refused (%s %s, max_tokens %d): %w", siding.HeaderModel, c.h.c.Model, c.limit, f.Err)
+		f.Err = fmt.Errorf("the message's own settings are refused (%s %q, max_tokens %d): %w", siding.HeaderModel, c.h.c.Model, c.limit, f.Err)
 	case own.model && (f.Scope == siding.ScopeLane || f.Outcome == siding.OutcomeTransient && fate != siding.FateUnknown):
 		f.Outcome, f.Scope, f.Lane, f.WaitCounts = siding.OutcomeHeld, "", c.h.lane, true
 		f.RetryAfter = aloneBackoff.Delay(c.d.Waits+1, f.RetryAfter, 0)
