@@ -64,7 +64,7 @@ func (x *tx) check(m *message) []siding.Violation {
 
 	rule(!m.NoBody || m.Body == nil && (dead || done || m.State == siding.StateDiscarded), "body-needed",
 		"it is to be worked, and its body has been dropped; or it has one, and that was dropped")
-	rule(!dead || x.groups[siding.GroupKey{Queue: m.Queue, Fingerprint: m.LastError.Fingerprint}].Arrived > 0, "group-mismatch",
+	rule(!dead || m.LastError == nil || x.groups[siding.GroupKey{Queue: m.Queue, Fingerprint: m.LastError.Fingerprint}].Arrived > 0, "group-mismatch",
 		"it is dead, and arrived in no group")
 
 	ended := m.Deliveries
