@@ -36,3 +36,30 @@ func (s *Store) Outdate(ctx context.Context, k siding.GroupKey, fingerprint stri
 		return err
 	})
 }
+
+// Look has the store see all processes once, as each beat does; the watch remembers.
+func (s *Store) Look(ctx context.Context, w Watch) error {
+	all, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range watch(w).see(all, s.process.Load()) {
+		s.bury(p)
+	}
+	return nil
+}
+
+// Watch is what a store remembers of the beats of others.
+type Watch watch
+
+// DeadAfter is how many looks at a beat that stands still prove that a process is gone.
+const DeadAfter = deadAfter
+
+// Beat raises the store's beat.
+func (s *Store) Beat(ctx context.Context) error {
+	_, err := s.look(ctx)
+	return err
+}
+
+// Process is the number under which the store is registered.
+func (s *Store) Process() int64 { return s.process.Load() }
