@@ -55,6 +55,7 @@ const (
 	classAuthorization = "28"
 	codeCachedPlan     = "0A000" // a statement was prepared for tables that have changed since
 	codeNoStatement    = "26000" // a pooler has given the statement to another session
+	codeSameStatement  = "42P05"
 )
 
 // passing tells whether an error goes by itself, so that what failed may be tried again where nothing was committed.
@@ -63,7 +64,7 @@ func passing(err error) bool {
 	if errors.As(err, &e) {
 		switch e.Code {
 		case codeSerialization, codeDeadlock, codeTooMany, codeShutdown, codeCrash, codeNotYet, codeCanceled, codeLockTimeout, codeIdleTimeout,
-			codeCachedPlan, codeNoStatement:
+			codeCachedPlan:
 			return true
 		}
 		return strings.HasPrefix(e.Code, classConnection)
@@ -101,6 +102,9 @@ func (s *Store) explain(err error) error {
 			return fmt.Errorf("%s: %w: the user lacks a privilege: %w", at, siding.ErrReadOnly, err)
 		case codeNoDatabase, codeNoSchema:
 			return misplaced("%s: %w; create the database, or give another address with --store", at, err)
+		case codeNoStatement, codeSameStatement:
+			return fmt.Errorf("%s: a pooler hands sessions round, in which no statement stays prepared; add default_query_exec_mode=cache_describe to the address: %w",
+				at, err)
 		case codeNoTable:
 			return fmt.Errorf("%s: the store's tables are gone: %w", at, err)
 		}

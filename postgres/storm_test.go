@@ -21,7 +21,14 @@ import (
 func TestProcessesThatWorkBesideEachOther(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Database(t)
-	const processes, workers, messages = 4, 6, 400
+	stormOf(t, address, 4, 6, 400)
+	var deadlocks int
+	require.NoError(t, connect(t, address).QueryRow(t.Context(), "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").Scan(&deadlocks))
+	require.Zero(t, deadlocks)
+}
+
+func stormOf(t *testing.T, address string, processes, workers, messages int) {
+	t.Helper()
 	stores := make([]*postgres.Store, processes)
 	for i := range stores {
 		var err error
@@ -65,16 +72,13 @@ func TestProcessesThatWorkBesideEachOther(t *testing.T) {
 	for _, s := range stores {
 		require.NoError(t, s.Close())
 	}
-	var deadlocks int
-	require.NoError(t, connect(t, address).QueryRow(t.Context(), "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").Scan(&deadlocks))
-	require.Zero(t, deadlocks)
 }
 
 // storm is one worker of a process.
 func storm(t *testing.T, s *postgres.Store, rnd *rand.Rand, keys siding.GateKeys, messages int, done func(string)) error {
 	t.Helper()
 	ctx := t.Context()
-	for range 60 {
+	for range 30 {
 		var batch []siding.NewMessage
 		for range 8 {
 			id := fmt.Sprint(rnd.IntN(messages))

@@ -13,8 +13,9 @@ need() {
   command -v "$program" >/dev/null 2>&1
 }
 
-# need_postgres makes sure that PostgreSQL's server programs are there, which Debian keeps off the path.
+# need_postgres makes sure that PostgreSQL's server programs are there, which Debian keeps off the path, and PgBouncer.
 need_postgres() {
+  PATH=$PATH:/usr/sbin need pgbouncer pgbouncer || return 1
   compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || need initdb postgresql || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
 }
 
