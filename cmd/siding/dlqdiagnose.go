@@ -176,7 +176,7 @@ func writeFindings(w io.Writer, body []byte, findings []quarantine.Finding, colo
 			}
 			sign := "*"
 			if !fault {
-				sign = "-"
+				sign = "·"
 			}
 			_, _ = fmt.Fprintf(w, "  %s %s%s: %s\n", sign, f.Code, findingPlace(f), oneLine(f.Text, 600))
 			if f.Offset != nil && fault {

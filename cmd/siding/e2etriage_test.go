@@ -103,7 +103,7 @@ func TestThePageOnATerminalMendsAGroup(t *testing.T) {
 	w.want(t, exitSetAside, "run", "recipe.yaml", "in.jsonl")
 
 	p := w.terminal(t, 110, 30, nil, "dlq")
-	p.shows("12 set aside in 1 groups")
+	p.shows("12 set aside in 1 group")
 	p.shows("invalid-utf8")
 	p.press("\r")
 	p.shows("r000")
@@ -143,7 +143,7 @@ func TestThePageOnATerminalIsLeftClean(t *testing.T) {
 			w.lines(t, "in.jsonl", []string{"{broken"})
 			w.want(t, exitSetAside, "run", "recipe.yaml", "in.jsonl")
 			p := w.terminal(t, 40, 10, []string{"NO_COLOR=1"}, "dlq")
-			p.shows("1 set aside in 1 groups")
+			p.shows("1 set aside in 1 group")
 			require.NoError(t, pty.Setsize(p.tty, &pty.Winsize{Cols: 90, Rows: 20}))
 			p.shows("Enter: letters  /: search  m: mark")
 			before := p.raw()

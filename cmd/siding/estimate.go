@@ -75,7 +75,7 @@ func averageOf(ctx context.Context, store siding.Store, queue string) (u siding.
 	return u, cost, calls, unpriced, nil
 }
 
-// text says an estimate to a person; empty where nothing is known.
+// text says an estimate to a person.
 func (e *estimateLine) text() string {
 	if e == nil {
 		return "what that would cost is not known: no call of the queue has been answered yet"

@@ -88,7 +88,7 @@ type mender struct {
 	shown   int
 	returns map[messageKey]siding.Return
 	bytes   int              // of their bodies
-	queues  map[string]int64 // how many of each would be sent back
+	queues  map[string]int64 // how many of each would be sent back, of those that may cost money
 }
 
 type messageKey struct{ queue, id string }
@@ -117,7 +117,9 @@ func (m *mender) each(ctx context.Context, l siding.Listed) (bool, error) {
 	switch p.Verdict {
 	case quarantine.Changed:
 		m.line.WouldChange++
-		m.queues[l.Queue]++
+		if f, _ := m.desk.factsOf(ctx, l.Queue); f.Settings || f.Check == nil { // else it asks no model, and costs nothing
+			m.queues[l.Queue]++
+		}
 		if !m.dryRun {
 			back := p.Return(l.ID, m.repairs)
 			m.returns[messageKey{l.Queue, l.ID}] = back
@@ -167,7 +169,7 @@ func (m *mender) send(ctx context.Context, s siding.Store, queue string, ids []s
 
 // end gives the totals.
 func (m *mender) end(ctx context.Context) *repairedLine {
-	if m.dryRun && m.line.WouldChange > 0 {
+	if m.dryRun && len(m.queues) > 0 {
 		e, err := estimate(context.WithoutCancel(ctx), m.desk, m.queues)
 		if err != nil {
 			m.desk.notef("what it would cost is not known: %v", err)
@@ -199,8 +201,8 @@ func (m *mender) tell() {
 		m.desk.notef("%s", strings.TrimPrefix(stay, "; "))
 	case m.dryRun:
 		m.desk.notef("%s would be mended and sent back%s", counted(l.WouldChange, "message"), stay)
-		if text := l.Estimate.text(); text != "" {
-			m.desk.notef("%s", text)
+		if len(m.queues) > 0 {
+			m.desk.notef("%s", l.Estimate.text())
 		}
 	}
 }

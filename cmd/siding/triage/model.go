@@ -26,17 +26,18 @@ type Model struct {
 	styled        bool
 	width, height int
 
-	screen  screen
-	groups  groups
-	letters letters
-	letter  letter
-	repairs repairs
-	preview preview
-	prompt  *prompt
-	running *running
-	help    bool
-	status  string // what happened last
-	failed  bool   // and it is an error
+	screen   screen
+	groups   groups
+	letters  letters
+	letter   letter
+	repairs  repairs
+	preview  preview
+	prompt   *prompt
+	running  *running
+	help     bool
+	helpList list
+	status   string // what happened last
+	failed   bool   // and it is an error
 }
 
 // New makes the page. styled says whether the terminal may be sent colours; without them a mark shows where the cursor is.
@@ -87,6 +88,10 @@ func (m *Model) key(key, text string) tea.Cmd {
 	case key == "ctrl+l":
 		return tea.ClearScreen
 	case m.help:
+		if by, ok := step(key, len(helpLines), m.high()); ok {
+			m.helpList.scroll(by, len(helpLines), m.high())
+			return nil
+		}
 		m.help = false
 		return nil
 	case m.prompt != nil:
@@ -99,7 +104,7 @@ func (m *Model) key(key, text string) tea.Cmd {
 	case "q":
 		return m.quit()
 	case "?":
-		m.help = true
+		m.help, m.helpList = true, list{}
 		return nil
 	}
 	switch m.screen {
@@ -139,7 +144,7 @@ func (m *Model) resized() {
 	m.letter.wrap(m.width)
 	m.letter.list.scroll(0, len(m.letter.lines), m.high())
 	m.preview.wrap(m.width)
-	m.preview.list.scroll(0, len(m.preview.lines), m.high())
+	m.preview.list.scroll(0, len(m.preview.lines), m.high()-previewHead)
 }
 
 // group gives the group that is worked on.

@@ -123,8 +123,8 @@ func (m *Model) closeTotals() tea.Cmd {
 
 func (m *Model) previewKey(key string) tea.Cmd {
 	p := &m.preview
-	if by, ok := step(key, len(p.lines), m.high()-1); ok {
-		p.list.scroll(by, len(p.lines), m.high()-1)
+	if by, ok := step(key, len(p.lines), m.high()-previewHead); ok {
+		p.list.scroll(by, len(p.lines), m.high()-previewHead)
 		return nil
 	}
 	switch {

@@ -43,7 +43,7 @@ func (m *Model) Screen() []string {
 	switch {
 	case m.help:
 		title = "keys"
-		for _, line := range helpLines {
+		for _, line := range helpLines[min(m.helpList.top, len(helpLines)):] {
 			body = append(body, cell(line, m.width))
 		}
 	case m.screen == onGroups:
@@ -124,7 +124,7 @@ func (m *Model) groupsView() (string, []string) {
 	for _, each := range g.all {
 		dead += each.Dead
 	}
-	title := fmt.Sprintf("siding: %d set aside in %d groups", dead, len(g.all))
+	title := fmt.Sprintf("siding: %d set aside in %s", dead, counted(len(g.all), "group"))
 	if g.search != "" {
 		title += fmt.Sprintf(", %d with %q (Esc: all)", len(g.shown), g.search)
 	}
@@ -135,6 +135,14 @@ func (m *Model) groupsView() (string, []string) {
 		return title, []string{cell("  nothing is set aside", m.width)}
 	}
 	return title, m.rows(g.list, len(g.shown), func(i int) string { return m.groupText(g.all[g.shown[i]]) })
+}
+
+// counted gives "1 group", "2 groups".
+func counted(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
 }
 
 func (m *Model) groupText(g Group) string {
@@ -222,21 +230,24 @@ func (m *Model) repairsView() (string, []string) {
 	return "mend " + m.letter.letter.ID, m.rows(r.list, len(r.options), func(i int) string { return r.options[i].text })
 }
 
+// previewHead is how many lines stand above what changes.
+const previewHead = 2
+
 func (m *Model) previewView() (string, []string) {
 	p := &m.preview
 	title := m.letter.letter.ID + ": " + strings.Join(p.repairs, " + ")
 	if !p.loaded {
 		return title, []string{cell("  reading…", m.width)}
 	}
-	lines := append([]string{cell(p.preview.Verdict+"   "+m.totalsText(), m.width)}, m.seen(p.lines, p.list, m.high()-1)...)
-	return title, lines
+	lines := []string{cell(m.totalsText(), m.width), m.look(lookTitle, cell("this one: "+p.preview.Verdict, m.width))}
+	return title, append(lines, m.seen(p.lines, p.list, m.high()-previewHead)...)
 }
 
 // keysLine names the keys of the screen.
 func (m *Model) keysLine() string {
 	switch {
 	case m.help:
-		return "any key: back"
+		return "any other key: back"
 	case m.prompt != nil:
 		return "Enter: do it   Esc: leave it"
 	case m.running != nil:
