@@ -146,5 +146,5 @@ func first(ctx context.Context, store siding.Operator, s siding.Selection) (*sid
 		}
 		return &l.Message, nil
 	}
-	return nil, nil
+	return nil, nil //nolint:nilnil // none is no error here
 }

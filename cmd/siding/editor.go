@@ -31,7 +31,7 @@ func (a *app) inEditor(ctx context.Context, m siding.Message, text []byte) ([]by
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		return nil, fmt.Errorf("a file for the editor: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, editor, path)
+	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, editor, path) //nolint:gosec // the program that the user named
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, terminalOf(a.out), a.err
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 2 * time.Second

@@ -43,7 +43,7 @@ func (f *repairFlags) mender(cmd *cobra.Command) (*mender, error) {
 		if limited || f.recipe != "" {
 			return nil, usagef("--limit and --recipe belong to --repair, and there is none")
 		}
-		return nil, nil
+		return nil, nil //nolint:nilnil // none is asked for
 	}
 	r, err := quarantine.ParseRepairs(f.repairs)
 	if err != nil {

@@ -87,7 +87,7 @@ func (t *triageDesk) Letters(ctx context.Context, key siding.GroupKey) triage.Pa
 
 type triagePages struct {
 	mu   sync.Mutex
-	next func() (siding.Listed, error, bool) //nolint:revive // as iter.Pull2 has it
+	next func() (siding.Listed, error, bool)
 	stop func()
 }
 

@@ -29,7 +29,7 @@ type triageWork struct {
 	mu    sync.Mutex
 	store siding.Store // opened for writing by the first step; nil before, and on a preview
 	o     *operator
-	next  func() (siding.Listed, error, bool) //nolint:revive // as iter.Pull2 has it
+	next  func() (siding.Listed, error, bool)
 	stop  func()
 	ended bool
 	err   error
