@@ -33,6 +33,9 @@ func (a *app) inEditor(ctx context.Context, m siding.Message, text []byte) ([]by
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, editor, path) //nolint:gosec // the program that the user named
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, terminalOf(a.out), a.err
+	if a.json { // standard output is for lines
+		cmd.Stdout = a.err
+	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 2 * time.Second
 	if err := cmd.Run(); err != nil {
