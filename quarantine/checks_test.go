@@ -206,7 +206,10 @@ func TestWhatAFailureSaysIsWeighed(t *testing.T) {
 	require.True(t, again[0].Fault)
 
 	m.NoBody, m.Body = true, nil
-	require.Empty(t, quarantine.Suggest(quarantine.Diagnose(t.Context(), quarantine.Subject{Message: m}, quarantine.Facts{})))
+	list = quarantine.Diagnose(t.Context(), quarantine.Subject{Message: m}, quarantine.Facts{})
+	require.Len(t, list, 1)
+	require.Contains(t, list[0].Text, "Its body has been dropped: enqueue it again")
+	require.Empty(t, quarantine.Suggest(list))
 }
 
 func TestRepairsThatDoNotMendAreNotSuggested(t *testing.T) {
@@ -237,24 +240,24 @@ func TestFindingsAreBoundedAndSafe(t *testing.T) {
 	}
 }
 
-// Each of these is as large as a body may be, or nearly; what takes time beyond proportion does not come to its end here.
+// Each of these is large enough that what takes time beyond proportion does not come to its end here.
 func TestHostileBodiesAreDiagnosed(t *testing.T) {
 	t.Parallel()
 	f := facts(t, "../examples/wallpapers/recipe.yaml")
 	for name, body := range map[string]string{
-		"brackets":           strings.Repeat("[", 8<<20),
+		"brackets":           strings.Repeat("[", 2<<20),
 		"deep":               strings.Repeat(`{"a":`, 9_999) + "1" + strings.Repeat("}", 9_999),
-		"deep with bad text": strings.Repeat(`[`, 9_999) + "\"\xff\\ud800\\u0000" + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("]", 9_999),
-		"many small fields":  `{"a":0` + strings.Repeat(`,"b":1`, 1<<20) + `}`,
-		"quotes":             `{"a":"` + strings.Repeat(`" `, 2<<20) + `"}`,
-		"commas":             `[1` + strings.Repeat(`,`, 2<<20) + `]`,
-		"control":            strings.Repeat("\x00\x1b", 2<<20),
-		"surrogates":         `["` + strings.Repeat(`\ud800`, 1<<20) + `"]`,
-		"bad bytes":          strings.Repeat("\xff", 8<<20),
-		"base64":             `{"a":"data:image/png;base64,` + strings.Repeat("iVBORw0KGgo", 1<<20) + `"}`,
-		"blank":              strings.Repeat(" ", 8<<20),
+		"deep with bad text": strings.Repeat(`[`, 9_999) + "\"\xff\\ud800\\u0000" + strings.Repeat("x", 256<<10) + `"` + strings.Repeat("]", 9_999),
+		"many small fields":  `{"a":0` + strings.Repeat(`,"b":1`, 256<<10) + `}`,
+		"quotes":             `{"a":"` + strings.Repeat(`" `, 512<<10) + `"}`,
+		"commas":             `[1` + strings.Repeat(`,`, 512<<10) + `]`,
+		"control":            strings.Repeat("\x00\x1b", 512<<10),
+		"surrogates":         `["` + strings.Repeat(`\ud800`, 256<<10) + `"]`,
+		"bad bytes":          strings.Repeat("\xff", 2<<20),
+		"base64":             `{"a":"data:image/png;base64,` + strings.Repeat("iVBORw0KGgo", 256<<10) + `"}`,
+		"blank":              strings.Repeat(" ", 2<<20),
 		"nothing":            "",
-		"backslashes":        `{"a":"` + strings.Repeat(`\`, 4<<20) + `"}`,
+		"backslashes":        `{"a":"` + strings.Repeat(`\`, 1<<20) + `"}`,
 	} {
 		for _, facts := range []quarantine.Facts{{}, f} {
 			m := siding.Message{Body: []byte(body), LastError: &siding.LastError{Cause: siding.CauseInvalidJSON, Text: "x"}}

@@ -168,6 +168,9 @@ func roundDown(n int64) int64 {
 // checkText looks for a body that says nothing.
 func checkText(_ context.Context, e *exam) ([]Finding, int) {
 	fault := e.cause == siding.CauseEmptyInput
+	if e.s.Message.NoBody {
+		return nil, 0 // which has been said
+	}
 	if len(bytes.TrimSpace(e.body)) == 0 {
 		if e.json {
 			return nil, 0 // it is no JSON either, which has been said

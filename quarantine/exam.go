@@ -3,6 +3,7 @@ package quarantine
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"unicode/utf8"
 
@@ -51,15 +52,20 @@ type exam struct {
 	found []Finding // by the checks before
 }
 
-func newExam(s Subject, f Facts) *exam {
-	e := &exam{s: s, f: f, body: s.Message.Body}
+func newExam(s Subject, f Facts) (e *exam) {
+	e = &exam{s: s, f: f, body: s.Message.Body}
 	if s.Message.LastError != nil {
 		e.cause = s.Message.LastError.Cause
 	}
 	e.json = isJSON(s.Message.ContentType) || f.Settings // what asks a model takes JSON only
-	if e.plainText() {
+	if s.Message.NoBody || e.plainText() {
 		e.json = false
 	}
+	defer func() {
+		if p := recover(); p != nil { // the checks go on with the bytes as they are
+			e.steps, e.mended, e.refusal = nil, nil, "it panicked: "+shorten(fmt.Sprint(p))
+		}
+	}()
 	e.mend()
 	return e
 }

@@ -310,7 +310,7 @@ func TestMendingTakesTimeInProportion(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{`",`, `" `, `","`, `"}`, `","x`, `" , "`, "\n", `\"`, `[`, `{"a":`, `[1,`, `" , "a" : `, ",", "}"} {
 		for _, start := range []string{`{"a":"`, `["`, ``} {
-			body := []byte(start + strings.Repeat(unit, (4<<20)/len(unit)))
+			body := []byte(start + strings.Repeat(unit, (1<<20)/len(unit)))
 			if got, err := fixJSON(Draft{Body: body}); err == nil {
 				require.True(t, json.Valid(got), "%s %s", start, unit)
 			}
