@@ -22,6 +22,7 @@ type job struct {
 	concurrency int
 	sim         *claudesim.Server // nil: real work
 	sinks       []alert.Sink      // who is told when the queue needs a look
+	sides       []*job            // of the queues that too large records go to, by the recipes that this one leads to
 }
 
 // openJob reads a recipe and opens what it stands on. What is wrong with the recipe or the environment is found before a
@@ -41,7 +42,7 @@ func (a *app) openJob(ctx context.Context, recipePath, simulate string, concurre
 
 func (j *job) open(ctx context.Context, a *app, dir, simulate string) (err error) {
 	if simulate != "" && !j.recipe.AsksClaude() {
-		return usagef("recipe %s: --simulate stands in for Claude, and this recipe does not ask it; nothing else can be simulated", siding.Scrub(j.recipe.Name, 512))
+		return notSimulated(j.recipe)
 	}
 	if j.sim, err = a.startSimulator(simulate); err != nil {
 		return err
@@ -51,6 +52,9 @@ func (j *job) open(ctx context.Context, a *app, dir, simulate string) (err error
 	}
 	if j.sinks, err = j.recipe.AlertSinks(a.handlerEnv(nil, nil, "")); err != nil {
 		return usagef("recipe %s: %w", siding.Scrub(j.recipe.Name, 512), err)
+	}
+	if err := j.checkSides(a); err != nil {
+		return err
 	}
 	if j.store, j.path, err = a.openCreating(ctx, dir, j.sim != nil); err != nil {
 		return err
@@ -62,7 +66,7 @@ func (j *job) open(ctx context.Context, a *app, dir, simulate string) (err error
 	if j.handler, err = j.recipe.Handler(a.handlerEnv(j.sim, j.store, info.ID)); err != nil {
 		return explainEnv(j.recipe, err)
 	}
-	return nil
+	return j.openSides(a, info.ID)
 }
 
 // noJournal stands for a journal while it is found out whether a handler can be made; nothing is asked of it.

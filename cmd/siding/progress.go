@@ -22,6 +22,7 @@ type progress struct {
 	rest    string
 	restEnd time.Time
 	fault   string
+	sides   []*side // the work beside
 }
 
 func newProgress(s siding.InputStats) *progress { return &progress{stats: s, began: time.Now()} }
@@ -96,7 +97,7 @@ func (p *progress) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	left := p.stats.Enqueued - p.ended()
-	s := fmt.Sprintf("%d done, %d set aside, %d waiting", p.stats.Done+p.done, p.stats.Dead+p.dead, left)
+	s := fmt.Sprintf("%d done, %d set aside, %d waiting", p.stats.Done+p.done, p.stats.Dead+p.dead, left) + p.sideText()
 	per := float64(p.settled) / max(time.Since(p.began).Seconds(), 0.001)
 	if p.settled > 0 {
 		s += fmt.Sprintf(", %.1f/s", per)

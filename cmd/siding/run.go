@@ -200,11 +200,14 @@ func (r *oneRun) workOff(ctx context.Context, c *campaigns, stats siding.InputSt
 	if err != nil {
 		return err
 	}
-	stop := r.showProgress(ctx, p, func(ctx context.Context) (siding.InputStats, error) {
+	count := func(ctx context.Context) (siding.InputStats, error) {
 		return r.store.InputStats(ctx, r.input, r.digest)
-	})
+	}
+	stop := r.showProgress(ctx, p, count)
 	defer stop()
-	return c.during(ctx, func() error { return r.runWorker(ctx, w) })
+	return c.during(ctx, func() error {
+		return r.runWorkers(ctx, r.job, w, p, strandings{wait: r.flags.wait, count: count})
+	})
 }
 
 // finish ends every run that has got to work: results, summary, and how it ended.
@@ -213,7 +216,11 @@ func (r *oneRun) finish(ctx context.Context, ended error) error {
 	ctx = context.WithoutCancel(ctx)
 	errs := []error{}
 	held := asHeld(ended)
+	stranded, isStranded := errors.AsType[*strandedError](ended)
 	switch {
+	case isStranded:
+		r.sayStranded(stranded, r.path)
+		errs = append(errs, said(errHeld))
 	case held != nil:
 		r.sayHeld(held, r.path)
 		errs = append(errs, said(errHeld))
@@ -228,7 +235,7 @@ func (r *oneRun) finish(ctx context.Context, ended error) error {
 	if err != nil {
 		return storeError(errors.Join(append(errs, err)...))
 	}
-	if held != nil { // what is left rests because of it, but for what other programs are at
+	if held != nil || isStranded { // what is left rests because of it, but for what other programs are at
 		stats.Held, stats.Pending = stats.Held+stats.Pending-stats.Leased, stats.Leased
 	}
 	errs = append(errs, r.summarise(r.summaryTo(), stats, r.path, r.recipe.Queue))

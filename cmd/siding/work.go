@@ -47,7 +47,7 @@ func (a *app) workCommand() *cobra.Command {
 }
 
 func (a *app) workOn(ctx context.Context, j *job, wait waitFlag) error {
-	before, err := queueTotals(ctx, j.store, j.recipe.Queue)
+	before, err := j.totals(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,18 +58,22 @@ func (a *app) workOn(ctx context.Context, j *job, wait waitFlag) error {
 		return err
 	}
 	a.hintf("working on queue %s; Ctrl-C stops", j.recipe.Queue)
-	stop := a.showProgress(ctx, p, func(ctx context.Context) (siding.InputStats, error) {
-		return queueTotals(ctx, j.store, j.recipe.Queue)
-	})
+	stop := a.showProgress(ctx, p, j.totals)
 	c := a.campaignsOf(j.store, j.path, j.recipe.Queue)
-	err = c.during(ctx, func() error { return a.runWorker(ctx, w) })
+	err = c.during(ctx, func() error {
+		return a.runWorkers(ctx, j, w, p, strandings{wait: wait, count: j.totals, forever: true})
+	})
 	c.close()
 	stop()
-	after, serr := queueTotals(context.WithoutCancel(ctx), j.store, j.recipe.Queue)
+	after, serr := j.totals(context.WithoutCancel(ctx))
 	if serr == nil && j.sim != nil {
 		a.compareBill(j.sim, before, after)
 	}
+	stranded, isStranded := errors.AsType[*strandedError](err)
 	switch held := asHeld(err); {
+	case isStranded:
+		a.sayStranded(stranded, j.path)
+		err = said(errHeld)
 	case held != nil:
 		a.sayHeld(held, j.path)
 		err = said(errHeld)
@@ -101,7 +105,7 @@ func queueTotals(ctx context.Context, store siding.Operator, queue string) (sidi
 	s := all[0]
 	return siding.InputStats{
 		Enqueued: s.Ready + s.Leased + s.Done + s.Dead + s.Discarded, Done: s.Done, Dead: s.Dead,
-		Pending: s.Ready + s.Leased, Discarded: s.Discarded, Leased: s.Leased, Retrying: s.Retrying, Calls: s.Calls,
+		Pending: s.Ready + s.Leased, Discarded: s.Discarded, Leased: s.Leased, Retrying: s.Retrying, Waiting: s.Waiting, Calls: s.Calls,
 		UnknownCalls: s.UnknownCalls, UnpricedCalls: s.UnpricedCalls, Cost: s.Cost, UnknownMax: s.UnknownMax,
 		Causes: s.Causes,
 	}, nil
@@ -110,7 +114,7 @@ func queueTotals(ctx context.Context, store siding.Operator, queue string) (sidi
 // worker makes a worker for the recipe; c has what is not the recipe's.
 func (j *job) worker(c worker.Config) (*worker.Worker, error) {
 	c.Queue, c.Handler, c.Policy, c.Digest = j.recipe.Queue, j.handler, j.recipe.Policy(), j.digest
-	c.Concurrency, c.GiveUp, c.Gates = j.concurrency, giveUp, j.handler.GateKeys()
+	c.Concurrency, c.GiveUp, c.Gates, c.Then = j.concurrency, giveUp, j.handler.GateKeys(), j.recipe.Then
 	w, err := worker.New(j.store, c)
 	if err != nil {
 		return nil, usagef("recipe %s: %w", j.recipe.Name, err)
