@@ -14,6 +14,9 @@ func TestTheRecipesOfTheExamplesAreSound(t *testing.T) {
 	r, err = Load("../examples/readings/recipe.yaml")
 	require.NoError(t, err)
 	require.Equal(t, "readings", r.Queue)
+	r, err = Load("../examples/summarise/tag.yaml")
+	require.NoError(t, err)
+	require.Equal(t, "summaries", r.Side.Queue)
 }
 
 // The recipe on the manual's page is sound, but for the files that it names.

@@ -42,7 +42,7 @@ var explanations = []explanation{
 		fixAndRun+" Or use {{opt .field}} in the template for a field that may be missing."),
 	cause(siding.CauseEmptyInput, "The request would have no text to work on.", fixAndRun),
 	cause(siding.CauseInputTooLarge, "The request is larger than the model or the service takes.",
-		"Shorten the record, lower max_tokens, or use a model with a larger window."),
+		"Shorten the record, use a model with a larger window, or have it summed up first (preflight.oversize); then send it back."),
 	cause(siding.CauseInvalidMedia, "An image or document cannot be used: its type, size, or contents.", "Mend or replace the file, and send the message back."),
 	cause(siding.CauseInvalidRequest, "The service says that the request is wrong.", "Read the error text; mend the record or the recipe, and send the message back."),
 	cause(siding.CauseTruncated, "The answer was cut at max_tokens.", "Raise max_tokens in the recipe, or ask for a shorter answer; then send the message back."),
@@ -91,6 +91,8 @@ var explanations = []explanation{
 	{kindOutcome, string(siding.OutcomePermanent), "This message will never pass as it is.", ""},
 	{kindOutcome, string(siding.OutcomeHeld), "The fault is the account's, the lane's or the recipe's; costs no attempt.", "Mend it, and run the same command again."},
 	{kindOutcome, string(siding.OutcomeInterrupted), "The delivery did not end by itself; costs no attempt.", ""},
+	{kindOutcome, string(siding.OutcomeForwarded), "The message waits for the result of another queue, to which a copy of it was sent; costs no attempt.",
+		"See to it that the other queue is worked: \"siding status\" names it."},
 
 	{kindHold, string(siding.HoldFault), "A known fault of the account, the model or the recipe is in the way of everything.", "Mend it, and run the same command again: each start tries one message."},
 	{kindHold, string(siding.HoldOutage), "The service answers nobody. One message at a time finds out whether it does again.", "Nothing: the work waits. It goes on by itself."},

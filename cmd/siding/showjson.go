@@ -19,6 +19,8 @@ type messageLine struct {
 	Interruptions   int               `json:"interruptions"`
 	Redrives        int               `json:"redrives"`
 	Deliveries      int               `json:"deliveries"`
+	WaitsFor        string            `json:"waits_for,omitempty"` // the queue whose result it waits for, or whose copy of it is dead
+	Returned        int               `json:"returned,omitempty"`  // how many such results have come into its body
 	FirstReceivedAt stamp             `json:"first_received_at"`
 	AvailableAt     stamp             `json:"available_at"`
 	ExpiresAt       stamp             `json:"expires_at"`
@@ -101,7 +103,7 @@ type revisionLine struct {
 func newMessageLine(r *siding.Record) messageLine {
 	l := messageLine{
 		Type: "message", V: 1, Queue: r.Queue, ID: r.ID, State: r.State, Attempt: r.Attempt, Gray: r.Gray, Waits: r.Waits,
-		Interruptions: r.Interruptions, Redrives: r.Redrives, Deliveries: r.Deliveries,
+		Interruptions: r.Interruptions, Redrives: r.Redrives, Deliveries: r.Deliveries, WaitsFor: r.WaitsFor, Returned: r.Returned,
 		FirstReceivedAt: stamp(r.ReceivedAt), AvailableAt: stamp(r.AvailableAt), ExpiresAt: stamp(r.ExpiresAt),
 		DeadAt: stamp(r.DeadAt), Reason: r.Reason, LastError: newErrorLine(r.LastError), DiscardReason: r.DiscardReason,
 		Worker: r.Worker, ContentType: r.ContentType, Priority: r.Priority, Headers: r.Headers, Recipe: r.Digest,

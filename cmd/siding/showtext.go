@@ -78,12 +78,19 @@ func (a *app) showKnown(r *siding.Record, f showFlags) error {
 func stateText(r *siding.Record) string {
 	switch r.State {
 	case siding.StateReady:
+		if r.WaitsFor != "" {
+			return "ready, and waits for the result of queue " + oneLine(r.WaitsFor, 128)
+		}
 		return "ready, not before " + when(r.AvailableAt)
 	case siding.StateLeased:
 		return fmt.Sprintf("leased by %s until %s", r.Worker, when(r.LeasedUntil))
 	case siding.StateDone:
 		if r.Digest != "" {
 			return "done, under recipe " + r.Digest
+		}
+	case siding.StateDead:
+		if r.WaitsFor != "" {
+			return "dead, as its copy in queue " + oneLine(r.WaitsFor, 128) + " is: sent back there, its result comes back here"
 		}
 	case siding.StateDiscarded:
 		return "discarded: " + r.DiscardReason

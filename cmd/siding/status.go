@@ -19,8 +19,9 @@ type queueLine struct {
 	Done          int64       `json:"done"`
 	Dead          int64       `json:"dead"`
 	Discarded     int64       `json:"discarded"`
-	Delayed       int64       `json:"delayed"`  // of ready: not before a later time
-	Retrying      int64       `json:"retrying"` // of ready: have failed before
+	Delayed       int64       `json:"delayed"`           // of ready: not before a later time
+	Retrying      int64       `json:"retrying"`          // of ready: have failed before
+	Waiting       []waitLine  `json:"waiting,omitempty"` // of ready: for the results of other queues
 	OldestReady   stamp       `json:"oldest_ready"`
 	StaleSettles  int64       `json:"stale_settles"`
 	Calls         int64       `json:"calls"`
@@ -29,6 +30,20 @@ type queueLine struct {
 	UnknownMaxUSD usd         `json:"unknown_max_usd"`
 	UnpricedCalls int64       `json:"unpriced_calls"`
 	Causes        []causeLine `json:"causes"`
+}
+
+// waitLine counts the messages that wait for another queue.
+type waitLine struct {
+	Queue string `json:"queue"`
+	Count int64  `json:"count"`
+}
+
+func waitLines(all []siding.WaitCount) []waitLine {
+	out := make([]waitLine, len(all))
+	for i, w := range all {
+		out[i] = waitLine{w.Queue, w.Count}
+	}
+	return out
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -78,7 +93,7 @@ func (a *app) statusCommand() *cobra.Command {
 func newQueueLine(s siding.QueueStats) queueLine {
 	return queueLine{
 		Type: "queue", V: 1, Queue: s.Queue, Ready: s.Ready, Leased: s.Leased, Done: s.Done, Dead: s.Dead,
-		Discarded: s.Discarded, Delayed: s.Delayed, Retrying: s.Retrying, OldestReady: stamp(s.OldestReady),
+		Discarded: s.Discarded, Delayed: s.Delayed, Retrying: s.Retrying, Waiting: waitLines(s.Waiting), OldestReady: stamp(s.OldestReady),
 		StaleSettles: s.StaleSettles, Calls: s.Calls, UnknownCalls: s.UnknownCalls, CostUSD: usd(s.Cost),
 		UnknownMaxUSD: usd(s.UnknownMax), UnpricedCalls: s.UnpricedCalls, Causes: causeLines(s.Causes),
 	}
@@ -108,6 +123,11 @@ func (a *app) showStatus(path string, info siding.StoreInfo, stats []siding.Queu
 	}
 	if err := t.flush(); err != nil {
 		return err
+	}
+	for _, s := range stats {
+		for _, w := range s.Waiting {
+			_, _ = fmt.Fprintf(a.out, "\nof queue %s, %s for the results of queue %s\n", oneLine(s.Queue, 200), waitText(w.Count), oneLine(w.Queue, 200))
+		}
 	}
 	for _, s := range stats {
 		if s.Dead > 0 {
