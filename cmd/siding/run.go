@@ -219,7 +219,7 @@ func (r *oneRun) finish(ctx context.Context, ended error) error {
 	stranded, isStranded := errors.AsType[*strandedError](ended)
 	switch {
 	case isStranded:
-		r.sayStranded(stranded, r.path)
+		r.sayStranded(ctx, r.store, stranded, r.path)
 		errs = append(errs, said(errHeld))
 	case held != nil:
 		r.sayHeld(held, r.path)

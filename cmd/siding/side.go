@@ -60,6 +60,7 @@ func (a *app) runWorkers(ctx context.Context, j *job, w *worker.Worker, p *progr
 	defer stop()
 	sides := make([]*side, len(j.sides))
 	for i, one := range j.sides {
+		a.remember(ctx, one)
 		sides[i] = &side{job: one, progress: newProgress(siding.InputStats{}), ended: make(chan struct{})}
 		each, err := one.worker(worker.Config{Observe: sides[i].progress.observe, Wait: s.wait.forHold})
 		if err != nil {

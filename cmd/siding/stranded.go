@@ -165,13 +165,17 @@ func (s *strandings) tell(w siding.WaitCount) {
 }
 
 // sayStranded says at the end of a run what it waits for, and what to do.
-func (a *app) sayStranded(e *strandedError, path string) {
+func (a *app) sayStranded(ctx context.Context, store siding.Quarantine, e *strandedError, path string) {
 	if held := asHeld(e.why); held != nil {
 		a.notef("%s for the results of queue %s, and that is held:", waitText(e.waiting), oneLine(e.queue, 128))
 		a.sayHeld(held, path)
 		return
 	}
 	a.notef("held: %s for the results of queue %s, and nobody works it.", waitText(e.waiting), oneLine(e.queue, 128))
-	a.notef("  start this, and run the same command again: siding work%s RECIPE-OF-%s", a.storeFlag(path), shellQuote(siding.Scrub(e.queue, 128)))
+	name := "RECIPE-OF-" + siding.Scrub(e.queue, 128)
+	if known, err := rememberedRecipe(context.WithoutCancel(ctx), store, e.queue); err == nil && known.Path != "" {
+		name = siding.Scrub(known.Path, 4096)
+	}
+	a.notef("  start this, and run the same command again: siding work%s %s", a.storeFlag(path), shellQuote(name))
 	a.notef("  or name that recipe in preflight.oversize.recipe, and this command works both")
 }

@@ -72,7 +72,7 @@ func (a *app) workOn(ctx context.Context, j *job, wait waitFlag) error {
 	stranded, isStranded := errors.AsType[*strandedError](err)
 	switch held := asHeld(err); {
 	case isStranded:
-		a.sayStranded(stranded, j.path)
+		a.sayStranded(ctx, j.store, stranded, j.path)
 		err = said(errHeld)
 	case held != nil:
 		a.sayHeld(held, j.path)
