@@ -5,7 +5,7 @@ BIN := $(CURDIR)/.bin
 export GOTOOLCHAIN ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak lint bench build fmt clean
+.PHONY: help demo test soak lint bench mutants build fmt clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -24,6 +24,9 @@ lint: ## gofmt, go vet and golangci-lint
 
 bench: build ## how fast the store is on this machine
 	@$(BIN)/siding bench
+
+mutants: ## break each rule on purpose, and see that a test notices; takes some minutes
+	@$(GO) test -tags mutants ./internal/mutants -run TestNoMutantLives -v -timeout 60m
 
 build: ## the program, as .bin/siding
 	@mkdir -p $(BIN)

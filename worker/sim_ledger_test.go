@@ -210,7 +210,7 @@ func (l *ledger) unjust(m siding.Message) string {
 			return "its answers never fit"
 		}
 	case natureBroken, natureBytes:
-		if m.Redrives > 0 && (!dead || cause == siding.CauseRefused || m.Reason == siding.ReasonAttemptsExhausted) {
+		if m.Redrives > 0 && (!dead || cause == siding.CauseRefused || m.Reason != siding.ReasonPoison) {
 			return "" // it was mended
 		}
 		if kind(m.ID) == natureBytes {

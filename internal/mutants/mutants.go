@@ -75,7 +75,7 @@ func List() []Mutant {
 		{13, "a refusal is an answer", "claude/accept.go",
 			"	case \"refusal\":", "	case \"refused\":", []string{"./claude", "-run", "Accept"}},
 		{14, "enqueueing a dead message says that all is well", "memory/enqueue.go",
-			"			return siding.EnqueueDead\n", "			return siding.EnqueueUnchanged\n", []string{"./memory", "-run", "TestConformance"}},
+			"			return siding.EnqueueDead, nil\n", "			return siding.EnqueueUnchanged, nil\n", []string{"./memory", "-run", "TestConformance"}},
 		{15, "a message that is given up disappears", "memory/operator.go",
 			"		m.discardReason = reason\n		x.ended(m)\n		x.put(m)\n", "		x.ended(m)\n		drop(x, x.messages, m.number)\n", nil},
 	}

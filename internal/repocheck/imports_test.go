@@ -36,6 +36,7 @@ var arrows = map[string][]string{
 	"examples":            {"*"},
 	"internal/repocheck":  {}, // its tests may
 	"internal/testreport": {},
+	"internal/mutants":    {},
 	"internal/pgtest":     {},
 }
 
