@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/siding-dev/siding"
 )
@@ -22,19 +21,15 @@ func (s *Store) Enlist(ctx context.Context, id siding.CampaignID, from siding.Pl
 		if err != nil {
 			return err
 		}
-		var where strings.Builder
-		var args []any
-		conditions(func(cond string, a ...any) {
-			where.WriteString(" AND " + cond)
-			args = append(args, a...)
-		}, k.Plan.Selection, "m.dead_at")
-		query := "SELECT m.id, m.dead_at FROM messages m WHERE m.state = 'dead'" +
-			where.String() + " AND (m.dead_at, m.id) > (?, ?) ORDER BY m.dead_at, m.id LIMIT ?"
-		return c.query(func(r *row) error {
-			found = append(found, r.int(0))
-			out.Next = siding.Place{Number: r.int(0), At: r.int(1)}
-			return r.err
-		}, query, append(args, from.At, from.Number, max(limit, 1))...)
+		w, err := walkDead(c, k.Plan.Selection, from, false)
+		if err != nil {
+			return err
+		}
+		places, err := w.next(c, max(limit, 1))
+		for _, p := range places {
+			found, out.Next = append(found, p.Number), p
+		}
+		return err
 	})
 	if err != nil {
 		return siding.Enlistment{}, err

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
+	"math"
+	"slices"
 
 	"github.com/siding-dev/siding"
 )
@@ -58,10 +59,10 @@ func (s *Store) walksOf(sel siding.Selection) []*walk {
 	}
 	var walks []*walk
 	if others && len(sel.Reasons) == 0 { // only dead ones have a reason
-		walks = append(walks, newWalk(s, sel, false))
+		walks = append(walks, walkOthers(s, sel))
 	}
 	if dead {
-		walks = append(walks, newWalk(s, sel, true))
+		walks = append(walks, walkDeadLetters(s, sel))
 	}
 	return walks
 }
@@ -106,44 +107,98 @@ func (l *listed) before(o *listed) bool { return l.at < o.at || l.at == o.at && 
 // walk reads one kind of messages in small steps, each from where the last one ended.
 type walk struct {
 	s     *Store
-	dead  bool
-	query string
-	args  []any
-	at    int64
-	id    int64
+	read  func(c *conn) ([]listed, error) // the next page; a short one is the last
+	size  int
 	page  []listed
 	ended bool
 }
 
-func newWalk(s *Store, sel siding.Selection, dead bool) *walk {
-	w := &walk{s: s, dead: dead, at: -1 << 62, id: -1 << 62}
-	at, index := "m.received_at", ""
-	where := []string{"m.state <> 'dead'"}
-	if dead {
-		at, index = "m.dead_at", ""
-		where[0] = "m.state = 'dead'"
-	}
-	add := func(cond string, args ...any) {
-		where = append(where, cond)
-		w.args = append(w.args, args...)
+// walkOthers reads messages that are not dead, in the order of receipt.
+func walkOthers(s *Store, sel siding.Selection) *walk {
+	var args []any
+	where, from := "m.state <> 'dead'", int64(math.MinInt64)
+	add := func(cond string, values ...any) {
+		where += " AND " + cond
+		args = append(args, values...)
 	}
 	in(add, "m.state", sel.States)
-	conditions(add, sel, at)
-	if dead {
-		where = append(where, "(m.dead_at, m.id) > (?, ?)")
-	} else {
-		where = append(where, "m.id > ?")
+	if sel.Queue != "" {
+		add("m.queue = (SELECT id FROM queues WHERE name = ?)", sel.Queue)
 	}
-	order := "m.id"
-	if dead {
-		order = "m.dead_at, m.id"
+	in(add, "m.event_id", sel.IDs)
+	in(add, "m.cause", sel.Causes)
+	in(add, "m.fingerprint", sel.Fingerprints)
+	if !sel.Since.IsZero() {
+		add("m.received_at >= ?", sel.Since.UnixMicro())
 	}
-	if len(sel.IDs) > 0 && sel.Queue != "" {
-		index = ""
+	if !sel.Until.IsZero() {
+		add("m.received_at < ?", sel.Until.UnixMicro())
 	}
-	from := strings.Replace(shownFrom, "FROM messages m", "FROM messages m"+index, 1)
-	w.query = "SELECT " + shownColumns + ", " + at + from + " WHERE " + strings.Join(where, " AND ") + " ORDER BY " + order + " LIMIT ?"
-	return w
+	if sel.Input != 0 {
+		add("EXISTS (SELECT 1 FROM members s WHERE s.message = m.id AND s.input = ?)", int64(sel.Input))
+	}
+	query := "SELECT " + shownColumns + ", m.received_at" + shownFrom + " WHERE " + where + " AND m.id > ? ORDER BY m.id LIMIT ?"
+	return &walk{s: s, size: pageSize, read: func(c *conn) (page []listed, err error) {
+		err = c.query(func(r *row) error {
+			page = append(page, r.listed())
+			return nil
+		}, query, append(slices.Clone(args), from, pageSize)...)
+		if len(page) > 0 {
+			from = page[len(page)-1].id
+		}
+		return page, err
+	}}
+}
+
+// walkDeadLetters reads dead letters in the order in which they were set aside.
+func walkDeadLetters(s *Store, sel siding.Selection) *walk {
+	var places *deadWalk
+	size := pageSize
+	if sel.Limit > 0 {
+		size = min(size, sel.Limit)
+	}
+	return &walk{s: s, size: size, read: func(c *conn) (page []listed, err error) {
+		if places == nil {
+			if places, err = walkDead(c, sel, beginning, false); err != nil {
+				return nil, err
+			}
+		}
+		next, err := places.next(c, size)
+		for i := 0; i < len(next) && err == nil; i++ {
+			_, err = c.one(func(r *row) {
+				page = append(page, r.listed())
+				r.err = nil
+			}, "SELECT "+shownColumns+", m.dead_at"+shownFrom+" WHERE m.id = ?", next[i].Number)
+		}
+		return page, err
+	}}
+}
+
+// listed reads [shownColumns] and the time by which messages are listed.
+func (r *row) listed() listed {
+	l := listed{stored: r.shown(), at: r.int(shownWidth)}
+	l.err = r.err
+	return l
+}
+
+// fill reads the next page where the last is used up.
+func (w *walk) fill(ctx context.Context) error {
+	if len(w.page) > 0 || w.ended {
+		return nil
+	}
+	return w.s.snapshot(ctx, func(c *conn) (err error) {
+		if w.page, err = w.read(c); err != nil {
+			return err
+		}
+		w.ended = len(w.page) < w.size
+		for i := range w.page {
+			l := &w.page[i]
+			if l.err == nil {
+				l.source, l.err = sourceOf(c, &l.stored)
+			}
+		}
+		return nil
+	})
 }
 
 // in adds the condition that a column is one of the values; no values are no condition.
@@ -156,64 +211,4 @@ func in[T ~string](add func(string, ...any), column string, values []T) {
 		list[i] = string(v)
 	}
 	add(column+" = ANY (?::text[])", list)
-}
-
-// conditions adds what a selection asks of a message m besides its state; at is the time that Since and Until bound.
-func conditions(add func(string, ...any), sel siding.Selection, at string) {
-	if sel.Queue != "" {
-		add("m.queue = (SELECT id FROM queues WHERE name = ?)", sel.Queue)
-	}
-	in(add, "m.event_id", sel.IDs)
-	in(add, "m.cause", sel.Causes)
-	in(add, "m.fingerprint", sel.Fingerprints)
-	in(add, "m.reason", sel.Reasons)
-	if !sel.Since.IsZero() {
-		add(at+" >= ?", sel.Since.UnixMicro())
-	}
-	if !sel.Until.IsZero() {
-		add(at+" < ?", sel.Until.UnixMicro())
-	}
-	if sel.Input != 0 {
-		add("EXISTS (SELECT 1 FROM members s WHERE s.message = m.id AND s.input = ?)", int64(sel.Input))
-	}
-}
-
-// fill reads the next page where the last is used up.
-func (w *walk) fill(ctx context.Context) error {
-	if len(w.page) > 0 || w.ended {
-		return nil
-	}
-	w.page = nil
-	args := append([]any{}, w.args...)
-	if w.dead {
-		args = append(args, w.at)
-	}
-	args = append(args, w.id, pageSize)
-	err := w.s.snapshot(ctx, func(c *conn) error {
-		err := c.query(func(r *row) error {
-			l := listed{stored: r.shown(), at: r.int(shownWidth)}
-			l.err = r.err
-			w.page = append(w.page, l)
-			return nil
-		}, w.query, args...)
-		if err != nil {
-			return err
-		}
-		for i := range w.page {
-			l := &w.page[i]
-			if l.err == nil {
-				l.source, l.err = sourceOf(c, &l.stored)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if n := len(w.page); n < pageSize {
-		w.ended = true
-	} else {
-		w.at, w.id = w.page[n-1].at, w.page[n-1].id
-	}
-	return nil
 }

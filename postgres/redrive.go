@@ -10,16 +10,77 @@ import (
 
 // Redrive returns dead messages to their queue; see [siding.Operator].
 func (s *Store) Redrive(ctx context.Context, queue string, ids ...string) ([]error, error) {
+	if len(ids) == 0 {
+		return nil, ctx.Err()
+	}
 	act, h := siding.ActOf(ctx), handOf(ctx)
-	return s.each(ctx, "redrive", queue, ids, func(t *tx, m *stored, _ int) error {
-		if m.State != siding.StateDead {
-			return fmt.Errorf("redrive %q: %w: it is %s, not dead", m.ID, siding.ErrWrongState, m.State)
-		}
-		if err := t.redrive(m, h); err != nil {
+	var out []error
+	err := s.write(ctx, "redrive", 256*len(ids), func(t *tx) error {
+		q, err := t.queue(queue, false)
+		if err != nil {
 			return err
 		}
-		return t.did(act, siding.ActionRedrive, queue, "", 1, m.ID)
+		known, err := t.standingsOf(q, ids)
+		if err != nil {
+			return err
+		}
+		out = make([]error, len(ids))
+		var numbers []int64
+		var redriven []string
+		for i, id := range ids {
+			k, ok := known[id]
+			if out[i] = k.refusal(id, ok); out[i] == nil {
+				k.state = siding.StateReady
+				known[id] = k
+				numbers, redriven = append(numbers, k.number), append(redriven, id)
+			}
+		}
+		if len(numbers) == 0 {
+			return nil
+		}
+		if err := t.redriveSet(numbers, int64(len(numbers)), h); err != nil {
+			return err
+		}
+		return t.did(act, siding.ActionRedrive, queue, "", int64(len(numbers)), redriven...)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// redrivable is what a redrive has to know of a message.
+type redrivable struct {
+	number   int64
+	state    siding.State
+	noBody   bool
+	readable bool
+}
+
+// refusal says why a message cannot be redriven, or nil.
+func (k redrivable) refusal(id string, found bool) error {
+	id = siding.Scrub(id, 128)
+	switch {
+	case !found:
+		return fmt.Errorf("redrive %q: %w", id, siding.ErrNotFound)
+	case !k.readable:
+		return fmt.Errorf("redrive %q: its row cannot be read", id)
+	case k.state != siding.StateDead:
+		return fmt.Errorf("redrive %q: %w: it is %s, not dead", id, siding.ErrWrongState, k.state)
+	case k.noBody:
+		return fmt.Errorf("redrive %q: %w", id, siding.ErrNoBody)
+	}
+	return nil
+}
+
+// standingsOf looks at the messages of a queue that have these IDs.
+func (t *tx) standingsOf(queue int64, ids []string) (map[string]redrivable, error) {
+	known := map[string]redrivable{}
+	err := t.query(func(r *row) error {
+		known[r.str(0)] = redrivable{r.int(1), siding.State(r.str(2)), r.bool(3), r.bool(4) && r.err == nil}
+		return nil
+	}, "SELECT m.event_id, m.id, m.state, m.no_body, "+readable+` FROM messages m WHERE m.event_id = ANY (?::text[]) AND m.queue = ?`, ids, queue)
+	return known, err
 }
 
 // Discard gives messages up; see [siding.Operator].

@@ -45,6 +45,9 @@ type Store struct {
 	// solos has the leases of this process beside which there may be no other. It may also have some that are over; the
 	// committer looks.
 	solos map[siding.LeaseToken]bool
+	// dropped remembers, by queue, where looking for bodies of done messages that retention drops has stopped; only a hint.
+	dropMu  sync.Mutex
+	dropped map[string]int64
 }
 
 // Open opens the store at an address (postgres://USER@HOST/DATABASE?schema=NAME, or what libpq takes), and creates it when
@@ -69,6 +72,7 @@ func Open(ctx context.Context, address string, options ...Options) (*Store, erro
 	s := &Store{
 		at: at, opts: o, pool: pool, texts: texts{schema: at.schema}, ops: make(chan *op, maxGroup), stop: make(chan struct{}),
 		ended: make(chan struct{}), names: newNames(), scans: map[siding.InputID]int64{}, solos: map[siding.LeaseToken]bool{},
+		dropped: map[string]int64{},
 	}
 	if err := s.open(ctx); err != nil {
 		pool.Close()

@@ -11,7 +11,8 @@ import (
 
 // texts turns the statements of this package into those that are sent. Tables and functions stand in them without their
 // schema, which a store has a choice of, and which no setting of a session may tell: behind a pooler a session is
-// anybody's. Parameters are ? in the order of the arguments, or ?N.
+// anybody's. Parameters are ?N, or ?, which is the
+// one after the largest before it.
 type texts struct {
 	schema string
 	sent   sync.Map // string → string
@@ -50,7 +51,8 @@ func placeholders(query string) string {
 		case c == '?' && !quoted:
 			b.WriteByte('$')
 			if i+1 < len(query) && query[i+1] >= '1' && query[i+1] <= '9' {
-				continue // it brings its number
+				n = max(n, int(query[i+1]-'0')) // it brings its number, of one digit
+				continue
 			}
 			n++
 			b.WriteString(strconv.Itoa(n))
