@@ -60,6 +60,9 @@ func (a *app) redrive(cmd *cobra.Command, f redriveFlags) error {
 		do: func(ctx context.Context, s siding.Store, queue string, ids []string) ([]error, error) {
 			return s.Redrive(ctx, queue, ids...)
 		},
+		whole: func(ctx context.Context, s siding.Store, sel siding.Selection, limit int) (int64, error) {
+			return s.RedriveSelected(ctx, sel, limit)
+		},
 	}
 	if mend != nil {
 		op.do = mend.send
