@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -243,7 +244,8 @@ func TestCampaignRunsToItsEnd(t *testing.T) {
 	driven := func(t *testing.T, y *yard, id siding.CampaignID, fail func(string) bool) siding.Campaign {
 		t.Helper()
 		stop := make(chan struct{})
-		go func() {
+		var wg sync.WaitGroup
+		wg.Go(func() {
 			for {
 				select {
 				case <-stop:
@@ -252,9 +254,10 @@ func TestCampaignRunsToItsEnd(t *testing.T) {
 					y.work(fail)
 				}
 			}
-		}()
+		})
 		c, err := y.Driver.Run(t.Context(), id, nil)
 		close(stop)
+		wg.Wait()
 		require.NoError(t, err)
 		return c
 	}
