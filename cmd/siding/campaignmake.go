@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,15 +52,13 @@ func (f *campaignFlags) read(cmd *cobra.Command) error {
 
 // plan gives the campaign that the flags of redrive ask for; what it selects comes later.
 func (f *redriveFlags) plan() (siding.CampaignPlan, error) {
-	every, err := parseRate(f.campaign.rate)
+	rate, err := parseRate(f.campaign.rate)
 	if err != nil {
 		return siding.CampaignPlan{}, err
 	}
 	p := siding.CampaignPlan{
 		Where: f.where, Repairs: f.repairs, Recipe: f.recipe, Canary: f.campaign.canary, Ramp: f.campaign.ramp, MinSuccess: f.campaign.minSuccess,
-	}
-	if every > 0 {
-		p.Rate = float64(time.Second) / float64(every)
+		Rate: rate,
 	}
 	if p.Recipe != "" { // whoever drives it on stands elsewhere
 		if p.Recipe, err = filepath.Abs(p.Recipe); err != nil {
@@ -69,6 +66,21 @@ func (f *redriveFlags) plan() (siding.CampaignPlan, error) {
 		}
 	}
 	return p, asUsage(p.Validate())
+}
+
+// parseRate reads N/s, N/m or N/h and gives how many that are in a second; 0 for no limit.
+func parseRate(text string) (float64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	var n float64
+	var unit string
+	if k, _ := fmt.Sscanf(text, "%g/%s", &n, &unit); k == 2 && n > 0 && n <= 1e6 {
+		if seconds := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]; seconds > 0 {
+			return n / seconds, nil
+		}
+	}
+	return 0, usagef("--rate %q is no rate; give 10/s, 100/m or 1000/h", siding.Scrub(text, 64))
 }
 
 // campaign is redrive with the flags of a campaign: it makes one, shows it, and sends what may be sent at once.

@@ -6,18 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/siding-dev/siding"
 )
 
 // operation is what is done with each message of a selection.
 type operation struct {
-	verb  string        // what became of a message: "sent back"
-	every time.Duration // the time between two; 0: no limit
-	do    func(ctx context.Context, s siding.Store, queue string, ids []string) ([]error, error)
+	verb string // what became of a message: "sent back"
+	do   func(ctx context.Context, s siding.Store, queue string, ids []string) ([]error, error)
 	// whole does it with up to limit messages of a selection at once; nil: it is done one by one.
 	whole func(ctx context.Context, s siding.Store, sel siding.Selection, limit int) (int64, error)
 	// mend repairs each message before; nil: it stays as it is.
@@ -31,10 +27,6 @@ const (
 	operateBatch = 500
 	operateWhole = 2000
 )
-
-// burst is how much time a pace may make up for: enough that timers do not slow down a fast one, and not so much that a
-// slow one begins with a crowd.
-const burst = 100 * time.Millisecond
 
 // operatedLine is the end of an operation, with --json.
 type operatedLine struct {
@@ -132,14 +124,11 @@ func (a *app) operateOn(ctx context.Context, store siding.Store, sel *selection,
 		sel.Until = now
 	}
 	o := &operator{app: a, store: store, op: op, line: operatedLine{Type: "operated", V: 1, Verb: op.verb, DryRun: dryRun}}
-	if op.every > 0 {
-		o.limiter = rate.NewLimiter(rate.Every(op.every), max(1, int(burst/op.every)))
-	}
 	var t *table
 	if dryRun && !a.json && op.mend == nil {
 		t = newListTable(a.out)
 	}
-	if op.whole != nil && op.every == 0 && op.mend == nil && sel.where == nil && !dryRun {
+	if op.whole != nil && op.mend == nil && sel.where == nil && !dryRun {
 		err = o.wholly(ctx, sel.Selection)
 	} else {
 		err = o.walk(ctx, sel, t)
@@ -164,12 +153,11 @@ func (a *app) operateOn(ctx context.Context, store siding.Store, sel *selection,
 
 type operator struct {
 	*app
-	store   siding.Store
-	op      operation
-	limiter *rate.Limiter
-	line    operatedLine
-	queue   string
-	ids     []string
+	store siding.Store
+	op    operation
+	line  operatedLine
+	queue string
+	ids   []string
 }
 
 func (o *operator) walk(ctx context.Context, sel *selection, t *table) error {
@@ -258,7 +246,7 @@ func (o *operator) stays() int64 {
 	return n
 }
 
-// take adds a message to the batch, and works on it when it is full or the queue another. A paced one goes alone.
+// take adds a message to the batch, and works on it when it is full or the queue another.
 func (o *operator) take(ctx context.Context, queue, id string) error {
 	if queue != o.queue || len(o.ids) >= operateBatch || o.op.mend.full() {
 		if err := o.flush(ctx); err != nil {
@@ -266,14 +254,7 @@ func (o *operator) take(ctx context.Context, queue, id string) error {
 		}
 	}
 	o.queue, o.ids = queue, append(o.ids, id)
-	if o.limiter == nil {
-		return nil
-	}
-	if o.limiter.Wait(ctx) != nil {
-		o.ids = nil
-		return errInterrupted
-	}
-	return o.flush(ctx)
+	return nil
 }
 
 func (o *operator) flush(ctx context.Context) error {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -153,45 +152,6 @@ func TestRedrive(t *testing.T) {
 		require.Equal(t, exitUsage, code)
 		require.Equal(t, "dead", p.states(t, "q")["d1"])
 	})
-}
-
-func TestRedriveKeepsItsPace(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]time.Duration{
-		"10/s": 99 * 100 * time.Millisecond, "60/m": 99 * time.Second, "1000/s": 0, "": 0,
-	} {
-		t.Run("of "+text, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				store := memory.Open(memory.Options{})
-				defer func() { require.NoError(t, store.Close()) }()
-				msgs := make([]siding.NewMessage, 100)
-				for i := range msgs {
-					msgs[i] = siding.NewMessage{
-						ID: fmt.Sprint(i), Body: []byte("{}"), Dead: &siding.Failure{Outcome: siding.OutcomePermanent, Err: errInterrupted},
-					}
-				}
-				_, err := store.Enqueue(t.Context(), "q", siding.EnqueueOptions{}, msgs...)
-				require.NoError(t, err)
-				time.Sleep(time.Second) // what was set aside in the same instant as the command is not taken
-
-				p := newProgram(t)
-				every, err := parseRate(text)
-				require.NoError(t, err)
-				sel, err := (&selectFlags{queue: "q"}).resolve(time.Now())
-				require.NoError(t, err)
-				began := time.Now()
-				require.NoError(t, p.app.operateOn(t.Context(), store, sel, false, operation{
-					verb: "sent back", every: every,
-					do: func(ctx context.Context, s siding.Store, queue string, ids []string) ([]error, error) {
-						return s.Redrive(ctx, queue, ids...)
-					},
-				}))
-				require.Contains(t, p.stderr.String(), "100 messages sent back")
-				require.InDelta(t, want, time.Since(began), float64(150*time.Millisecond))
-			})
-		})
-	}
 }
 
 func TestWhatFailsAnewWhileItIsSentBackIsNotTakenAgain(t *testing.T) {

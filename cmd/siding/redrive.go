@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -102,22 +101,6 @@ func (a *app) dlqDiscardCommand() *cobra.Command {
 	f.BoolVar(&dryRun, "dry-run", false, "only list and count what would be discarded")
 	f.StringVar(&note, "note", "", "why; kept with each message")
 	return cmd
-}
-
-// parseRate reads N/s, N/m or N/h and gives the time between two; 0 for no limit.
-func parseRate(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	var n float64
-	var unit string
-	if k, _ := fmt.Sscanf(text, "%g/%s", &n, &unit); k == 2 && n > 0 && n <= 1e6 {
-		per := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
-		if every := time.Duration(float64(per) / n); per > 0 && every > 0 {
-			return every, nil
-		}
-	}
-	return 0, usagef("--rate %q is no rate; give 10/s, 100/m or 1000/h", siding.Scrub(text, 64))
 }
 
 // cancelCommand gives up one message in any state that is not final.
