@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/siding-dev/siding"
-	"github.com/siding-dev/siding/memory"
 	"github.com/siding-dev/siding/sqlite"
 )
 
