@@ -108,9 +108,9 @@ func (c *conn) ask(fn func(*row) error, query string, args ...any) {
 
 func eachRow(rows pgx.Rows, fn func(*row) error) error {
 	defer rows.Close()
-	r := row{fields: rows.FieldDescriptions()}
+	var r row
 	for rows.Next() {
-		if r.fields == nil {
+		if r.fields == nil { // where the connection was lost there are none
 			r.fields = rows.FieldDescriptions()
 		}
 		r.v, r.err = rows.RawValues(), nil
