@@ -44,8 +44,9 @@ type alertTestLine struct {
 
 func (a *app) alertCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "alert",
-		Short: "Try the alerts of a recipe",
+		Use:     "alert",
+		Short:   "Try the alerts of a recipe",
+		Example: example("siding alert test recipe.yaml"),
 	}
 	group(cmd)
 	cmd.AddCommand(&cobra.Command{

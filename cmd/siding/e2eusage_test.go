@@ -37,7 +37,7 @@ func TestWrongUsageChangesNothing(t *testing.T) {
 		"a foreign results file":    {[]string{"run", "recipe.yaml", "in.jsonl", "--out", "letter.txt"}, "letter.txt"},
 		"the input as results":      {[]string{"run", "recipe.yaml", "in.jsonl", "--out", "in.jsonl", "--force"}, "written over"},
 		"results nowhere":           {[]string{"run", "recipe.yaml", "in.jsonl", "--out", "no/such/dir.jsonl"}, "no/such"},
-		"another kind of store":     {[]string{"run", "recipe.yaml", "in.jsonl", "--store", "postgres://u:secret@h/d"}, "postgres"},
+		"another kind of store":     {[]string{"run", "recipe.yaml", "in.jsonl", "--store", "mysql://u:secret@h/d"}, "mysql"},
 		"no store to look at":       {[]string{"status", "--store", "none.db"}, "none.db"},
 		"an unknown cause":          {[]string{"explain", "nope"}, "siding explain"},
 	} {

@@ -105,7 +105,7 @@ func TestTheDeadLetterHasItsFieldsInOrder(t *testing.T) {
 		`"fingerprint":"1-a","attempt":1,"waits":0,"interruptions":0,"redrives":0,`+
 		`"first_received_at":"2026-01-02T03:04:05.000006Z","dead_at":"2026-01-02T03:04:05.000006Z","last_error":"bad",`+
 		`"file":null,"line":null,"offset":null,"fault_offset":17,`+
-		`"suggested_repairs":["strip-invalid-utf8","replace-invalid-utf8"]}`+"\n", b.String())
+		`"suggested_repairs":["strip-invalid-utf8","replace-invalid-utf8"],"no_body":false}`+"\n", b.String())
 	l.Source, l.LastError = &siding.Source{File: "in.jsonl", Line: 3, Offset: 0}, &siding.LastError{Cause: "odd"}
 	b.Reset()
 	require.NoError(t, writeJSON(&b, newDeadLetterLine(l)))
