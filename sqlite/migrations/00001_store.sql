@@ -81,7 +81,7 @@ CREATE INDEX messages_leased ON messages (queue, lease_until) WHERE state = 'lea
 CREATE INDEX messages_expiring ON messages (queue, expires_at) WHERE state = 'ready' AND expires_at IS NOT NULL;
 -- Dead letters in the order in which they were set aside. Those without a body stand apart: they cannot be sent back.
 CREATE INDEX messages_dead ON messages (queue, no_body, dead_at) WHERE state = 'dead';
-CREATE INDEX messages_dead_group ON messages (queue, cause, fingerprint, no_body, dead_at) WHERE state = 'dead';
+CREATE INDEX messages_dead_group ON messages (queue, fingerprint, no_body, dead_at) WHERE state = 'dead';
 
 -- The body: as it was received, or as a repair has made it. Retention may drop body (NULL), never the row and the hash.
 CREATE TABLE bodies (

@@ -230,7 +230,7 @@ CREATE TABLE messages (
 
 CREATE INDEX messages_dead ON messages (queue, no_body, dead_at) WHERE state = 'dead';
 
-CREATE INDEX messages_dead_group ON messages (queue, cause, fingerprint, no_body, dead_at) WHERE state = 'dead';
+CREATE INDEX messages_dead_group ON messages (queue, fingerprint, no_body, dead_at) WHERE state = 'dead';
 
 CREATE UNIQUE INDEX messages_event ON messages (queue, event_id);
 
