@@ -21,7 +21,8 @@ type Quarantine interface {
 	MarkGroup(ctx context.Context, key GroupKey, state GroupState, note string) error
 	// Regroup gives dead letters whose fingerprint is of another version ([FingerprintVersion]) one of this version, from
 	// their cause and error text, at most limit of them in one write, and gives their number; 0: all are up to date. What
-	// operators made of the old groups goes over to the new ones ([Group.Inherit]).
+	// operators made of the old groups goes over to the new ones ([Group.Inherit]), also where no dead letter is left in
+	// them, by their sample; the old groups are gone then, and are counted in the number and the limit too.
 	Regroup(ctx context.Context, limit int) (int64, error)
 	// Return is [Operator.Redrive] with another body or other headers: in one guarded write the body in the message is
 	// replaced, the earlier one goes to the history (revision repaired), and the message is redriven. Its ID does not change,
@@ -34,7 +35,8 @@ type Quarantine interface {
 	RedriveSelected(ctx context.Context, s Selection, limit int) (int64, error)
 	// DropBodies drops stored bodies, at most d.Limit in one write, and gives their number; fewer than d.Limit means that
 	// there are no more. The messages, their IDs, hashes and history stay. A dead letter without a body cannot be sent
-	// back: [ErrNoBody]; it gets its body again when the same body is enqueued.
+	// back: [ErrNoBody]; nor can a done one be asked again ([Manifest.Reask] leaves it as it is). It gets its body again, as
+	// it was received, when the same body is enqueued; a return with a body of its own ([Return.From] unset) needs none.
 	DropBodies(ctx context.Context, d Drop) (int64, error)
 	// Audit walks over the audit trail, the latest first, in small steps.
 	Audit(ctx context.Context, o AuditOptions) iter.Seq2[AuditEntry, error]
