@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"os/user"
 	"regexp"
@@ -20,6 +22,14 @@ func (a *app) acting(cmd *cobra.Command) { cmd.SetContext(a.act(cmd.Context(), a
 // act begins an act, in the words of a command line.
 func (a *app) act(ctx context.Context, text string) context.Context {
 	return siding.WithAct(ctx, siding.Act{ID: rand.Text(), By: a.operatorName(), Text: text})
+}
+
+// actOn makes what is done to one queue an act of its own, so that the audit trail of each queue has it.
+func actOn(ctx context.Context, queue string) context.Context {
+	act := siding.ActOf(ctx)
+	name := sha256.Sum256([]byte(queue)) // the names of queues are longer than what is kept of an ID
+	act.ID += fmt.Sprintf("/%x", name[:8])
+	return siding.WithAct(ctx, act)
 }
 
 // operatorName says who is at it: --as, else SIDING_OPERATOR, else the user of the process and its machine.

@@ -214,8 +214,31 @@ func (o *operator) each(ctx context.Context, l siding.Listed, t *table) error {
 
 // wholly does it with a selection piece by piece, in the store's own time. What stays has no body any more.
 func (o *operator) wholly(ctx context.Context, s siding.Selection) error {
+	queues := []string{s.Queue}
+	if s.Queue == "" {
+		stats, err := o.store.Stats(ctx, "")
+		if err != nil {
+			return err
+		}
+		queues = queues[:0]
+		for _, q := range stats {
+			if q.Dead > 0 {
+				queues = append(queues, q.Queue)
+			}
+		}
+	}
+	for _, s.Queue = range queues {
+		if err := o.whollyOf(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whollyOf does it with what a selection names in one queue.
+func (o *operator) whollyOf(ctx context.Context, s siding.Selection) error {
 	for {
-		n, err := o.op.whole(ctx, o.store, s, operateWhole)
+		n, err := o.op.whole(actOn(ctx, s.Queue), o.store, s, operateWhole)
 		o.line.Matched, o.line.Changed = o.line.Matched+n, o.line.Changed+n
 		if err != nil {
 			return interrupted(ctx, err)
@@ -263,7 +286,7 @@ func (o *operator) flush(ctx context.Context) error {
 	}
 	ids := slices.Clone(o.ids)
 	o.ids = o.ids[:0]
-	errs, err := o.op.do(ctx, o.store, o.queue, ids)
+	errs, err := o.op.do(actOn(ctx, o.queue), o.store, o.queue, ids)
 	if err != nil {
 		return err
 	}

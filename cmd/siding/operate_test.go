@@ -255,3 +255,28 @@ func TestListAndExport(t *testing.T) {
 	require.Contains(t, p.ok(t, "dlq", "show", "d2", "--hex"), "ff 00")
 	require.Contains(t, p.ok(t, "show", "d2", "--json"), `"body_base64":"/wA="`)
 }
+
+func TestEachQueueHasItsOwnEntryInTheAuditTrail(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"redrive as a whole":   {"redrive", "--cause", "refused"},
+		"redrive one by one":   {"redrive", "--where", ".cause == \"refused\""},
+		"redrive with repairs": {"redrive", "--cause", "refused", "--repair", "set:field=/n,value=2"},
+		"discard":              {"dlq", "discard", "--cause", "refused", "--note", "not wanted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t)
+			p.dead(t, "one", "refused", `{"n":1}`, `{"n":1}`)
+			p.dead(t, "two", "refused", `{"n":1}`)
+			p.ok(t, args...)
+			for queue, count := range map[string]int{"one": 2, "two": 1} {
+				entries := objects(t, p.ok(t, "audit", "--json", "--queue", queue))
+				require.Len(t, entries, 1, queue)
+				require.Equal(t, queue, entries[0]["queue"])
+				require.InDelta(t, count, entries[0]["count"], 0)
+			}
+			require.Len(t, objects(t, p.ok(t, "audit", "--json")), 2)
+		})
+	}
+}
