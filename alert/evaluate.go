@@ -85,9 +85,13 @@ func (e *evaluation) dead(limit int64) {
 		if l != limit && !slices.ContainsFunc(e.Conditions, func(c Condition) bool { return c.Firing && c.Rule == RuleDead && c.Limit == l }) {
 			continue
 		}
-		text := fmt.Sprintf("%d dead letters; the limit is %d", e.f.Dead, l)
+		letters := "letters"
+		if e.f.Dead == 1 {
+			letters = "letter"
+		}
+		text := fmt.Sprintf("%d dead %s; the limit is %d", e.f.Dead, letters, l)
 		if !holds {
-			text = fmt.Sprintf("%d dead letters, fewer than %d", e.f.Dead, l)
+			text = fmt.Sprintf("%d dead %s, fewer than %d", e.f.Dead, letters, l)
 		}
 		e.judge(Condition{Key: fmt.Sprintf("%s %d", RuleDead, l), Rule: RuleDead, Limit: l, Since: e.now}, holds,
 			Notice{Rule: RuleDead, Limit: l, Text: text})

@@ -93,14 +93,14 @@ func (n Notice) heading() string {
 	return head + ": queue " + n.Queue + ": "
 }
 
-// delivery gives the notice as a message for a sink's handler.
+// delivery gives the notice as a message for a sink's handler: one line, for programs that append it to a file.
 func (n Notice) delivery(tries int) (*siding.Delivery, error) {
 	body, err := json.Marshal(n)
 	if err != nil {
 		return nil, fmt.Errorf("the notice %s: %w", n.ID, err)
 	}
 	return &siding.Delivery{Number: tries + 1, StartedAt: n.At, Message: siding.Message{
-		ID: n.ID, Queue: n.Queue, Body: body, ContentType: "application/json", Attempt: tries, Headers: map[string]string{
+		ID: n.ID, Queue: n.Queue, Body: append(body, '\n'), ContentType: "application/json", Attempt: tries, Headers: map[string]string{
 			"id": n.ID, "queue": n.Queue, "rule": string(n.Rule), "state": n.State, "text": n.Text, "simulated": strconv.FormatBool(n.Simulated),
 		},
 	}}, nil

@@ -92,7 +92,7 @@ func newAlertWorld(t *testing.T, rules string) (*world, *receiver) {
 	w, r := newWorld(t, nil), newReceiver(t)
 	w.env = append(w.env, "HOOK=t0ken-of-the-hook")
 	w.write(t, "recipe.yaml", r.recipe(rules))
-	w.write(t, "tell.sh", `body=$(cat); test -z "$ANTHROPIC_API_KEY$HOOK" || exit 1; test -n "$SIDING_ALERT_TEXT" || exit 1; printf '%s\n' "$body" >>told`)
+	w.write(t, "tell.sh", `test -z "$ANTHROPIC_API_KEY$HOOK" || exit 1; test -n "$SIDING_ALERT_TEXT" || exit 1; cat >>told`)
 	return w, r
 }
 
@@ -121,6 +121,29 @@ func TestDeadLettersAndNewGroupsAreToldOnceAndTheirEndOnce(t *testing.T) {
 	text, err := os.ReadFile(w.path("siding.db"))
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "t0ken-of-the-hook")
+}
+
+func TestAShareOfMismatchesIsToldOnceAndItsEndOnce(t *testing.T) {
+	t.Parallel()
+	w, r := newAlertWorld(t, "review_prompt: true")
+	w.write(t, "out.json", `{"type": "object"}`)
+	recipe := strings.Replace(r.recipe("review_prompt: true"), "  argv:", "  output: {schema: out.json}\n  argv:", 1)
+	recipe = strings.Replace(recipe, "test -e good && exit; case $body in *[02468]\\\"}) echo the page is blank >&2; exit 65; esac",
+		`test -e good && exec echo {}; case $body in *[02468]\"}) echo 5;; *) echo {};; esac`, 1)
+	require.Contains(t, recipe, "echo 5")
+	w.write(t, "recipe.yaml", recipe)
+	w.records(t, "in.jsonl", 4)
+	w.want(t, 3, "run", "recipe.yaml", "in.jsonl")
+	w.want(t, 3, "run", "recipe.yaml", "in.jsonl")
+	require.Equal(t, []string{"review_prompt firing"}, r.heard())
+	require.Equal(t, []string{"review_prompt firing"}, told(t, w.path("told")))
+
+	w.write(t, "good", "")
+	w.want(t, 0, "redrive", "--all")
+	w.want(t, 0, "run", "recipe.yaml", "in.jsonl")
+	w.want(t, 0, "run", "recipe.yaml", "in.jsonl")
+	require.Equal(t, []string{"review_prompt resolved"}, r.heard())
+	require.Equal(t, []string{"review_prompt resolved"}, told(t, w.path("told")))
 }
 
 func TestARegressionIsTold(t *testing.T) {
