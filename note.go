@@ -34,6 +34,12 @@ const settingPrefix = "setting/"
 // Setting tells whether the note is a setting of the store, whose changes are recorded in the audit trail.
 func (n Note) Setting() bool { return strings.HasPrefix(n.Key, settingPrefix) }
 
+// Queue gives the queue that a setting is of, which its key names after the setting: setting/NAME/QUEUE. Empty: none.
+func (n Note) Queue() string {
+	_, queue, _ := strings.Cut(strings.TrimPrefix(n.Key, settingPrefix), "/")
+	return queue
+}
+
 // Change says what has become of a setting, for the audit trail.
 func (n Note) Change(old Note) string {
 	shown := func(value []byte) string {

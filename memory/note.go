@@ -38,7 +38,7 @@ func (s *Store) SetNote(ctx context.Context, n siding.Note) (int64, error) {
 		n.Version, n.ChangedAt = old.Version+1, x.now
 		set(x, x.notes, n.Key, n)
 		if n.Setting() && (!bytes.Equal(old.Value, n.Value) || (old.Value == nil) != (n.Value == nil)) {
-			x.did(siding.ActOf(ctx), siding.ActionSetting, "", n.Change(old), 1)
+			x.did(siding.ActOf(ctx), siding.ActionSetting, n.Queue(), n.Change(old), 1)
 		}
 		return nil
 	})

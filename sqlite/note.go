@@ -62,7 +62,7 @@ func (s *Store) SetNote(ctx context.Context, n siding.Note) (int64, error) {
 		if err != nil || !n.Setting() || bytes.Equal(old.Value, n.Value) && (old.Value == nil) == (n.Value == nil) {
 			return err
 		}
-		return t.did(act, siding.ActionSetting, "", n.Change(old), 1)
+		return t.did(act, siding.ActionSetting, n.Queue(), n.Change(old), 1)
 	})
 	if err != nil {
 		return 0, err

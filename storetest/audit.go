@@ -135,6 +135,14 @@ func auditCases() []testCase {
 			}
 			require.Equal(f, []string{"retention: 7d → not set", `retention: 30d\x1b[31m → 7d`, `retention: not set → 30d\x1b[31m`}, details)
 		}},
+		{"a setting of a queue stands in the queue's trail", func(f *fixture) {
+			_, err := f.store.SetNote(f.ctx, siding.Note{Key: "setting/retention/" + f.queue, Value: []byte("30d")})
+			require.NoError(f, err)
+			entries := f.audit(siding.AuditOptions{Queue: f.queue})
+			require.Len(f, entries, 1)
+			require.Equal(f, siding.ActionSetting, entries[0].Action)
+			require.Equal(f, "retention/"+f.queue+": not set → 30d", entries[0].Detail)
+		}},
 		{"the trail is selected by queue, action and time, in small steps", func(f *fixture) {
 			for i := range 450 {
 				f.enqueue(msg(fmt.Sprint(i)))
