@@ -200,7 +200,7 @@ type waiter struct {
 
 // A rest is what a handler asks of the loop.
 type rest struct {
-	ctx   context.Context //nolint:containedctx // whose end wakes it; nil: nothing does
+	ctx   context.Context // whose end wakes it; nil: nothing does
 	until func() time.Duration
 	over  bool // it has returned, and will not go on
 }
@@ -255,7 +255,7 @@ func (w *waiter) rest(r rest) {
 // pause is called by the handler: it rests for a time that the loop finds out, or for less when its context ends.
 func (w *waiter) pause(ctx context.Context, d func() time.Duration) error {
 	stop := func() bool { return true }
-	if ctx != nil {
+	if ctx.Done() != nil {
 		stop = context.AfterFunc(ctx, func() {
 			w.h.mu.Lock()
 			w.h.cancelled = append(w.h.cancelled, w)
@@ -267,7 +267,7 @@ func (w *waiter) pause(ctx context.Context, d func() time.Duration) error {
 	w.asks <- rest{ctx: ctx, until: d}
 	why := <-w.woken
 	stop()
-	if why == wokeCancelled && ctx != nil {
+	if why == wokeCancelled {
 		return context.Cause(ctx)
 	}
 	return nil

@@ -279,7 +279,7 @@ func (s simHandler) Handle(ctx context.Context, d *siding.Delivery) (siding.Resu
 		_ = w.pause(ctx, func() time.Duration { return s.p.h.dice(2 * time.Second) })
 		s.p.gone()
 		s.p.h.after(0, func() { s.p.kill("by " + d.ID) })
-		_ = w.pause(nil, forGood)
+		_ = w.pause(context.WithoutCancel(ctx), forGood)
 		runtime.Goexit()
 	}
 	if kind(d.ID) == naturePanic {
@@ -305,33 +305,33 @@ type simJournal struct {
 	p *simProc
 }
 
-func journaled[T any](j simJournal, ctx context.Context, op string, call func() (T, error)) (out T, err error) {
+func journaled[T any](ctx context.Context, j simJournal, op string, call func() (T, error)) (out T, err error) {
 	w := waiterOf(ctx)
-	_ = w.pause(nil, j.p.h.latency)
+	_ = w.pause(context.WithoutCancel(ctx), j.p.h.latency)
 	j.p.gone()
 	err = j.p.h.write(j.p, op, func() (err error) {
 		out, err = call()
 		return err
 	})
 	j.p.gone()
-	_ = w.pause(nil, j.p.h.latency)
+	_ = w.pause(context.WithoutCancel(ctx), j.p.h.latency)
 	j.p.gone()
 	return out, err
 }
 
 func (j simJournal) StartCall(ctx context.Context, r siding.CallRequest) (siding.CallStart, error) {
-	return journaled(j, ctx, "StartCall", func() (siding.CallStart, error) { return j.Journal.StartCall(context.WithoutCancel(ctx), r) })
+	return journaled(ctx, j, "StartCall", func() (siding.CallStart, error) { return j.Journal.StartCall(context.WithoutCancel(ctx), r) })
 }
 
 func (j simJournal) EndCall(ctx context.Context, e siding.CallEnd) error {
-	_, err := journaled(j, ctx, "EndCall", func() (struct{}, error) {
+	_, err := journaled(ctx, j, "EndCall", func() (struct{}, error) {
 		return struct{}{}, j.Journal.EndCall(context.WithoutCancel(ctx), e)
 	})
 	return err
 }
 
 func (j simJournal) Calls(ctx context.Context, queue, id string) ([]siding.Call, error) {
-	return journaled(j, ctx, "Calls", func() ([]siding.Call, error) { return j.Journal.Calls(context.WithoutCancel(ctx), queue, id) })
+	return journaled(ctx, j, "Calls", func() ([]siding.Call, error) { return j.Journal.Calls(context.WithoutCancel(ctx), queue, id) })
 }
 
 // A simTransport is the network to the service.

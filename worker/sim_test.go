@@ -40,7 +40,7 @@ func TestSimulation(t *testing.T) {
 	}
 	var next atomic.Uint64
 	next.Store(*simFirst)
-	end := *simFirst + uint64(histories) //nolint:gosec // a small number
+	end := *simFirst + uint64(histories)
 	var total simCover
 	covers := make(chan simCover, 4)
 	for range cap(covers) {

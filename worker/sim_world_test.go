@@ -64,7 +64,6 @@ type conditions struct {
 	faults      float64       // how often a write fails
 	kills       float64       // how often it is the last of its process
 	slow        time.Duration // the longest a write takes
-	accountDown bool
 	made        int
 }
 

@@ -14,6 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// simulated are the histories that have to find a mutant.
+var simulated = []string{"./worker", "-run", "TestSimulation$", "-args", "-sim.histories", "4000"}
+
 // Each mutant is built through an overlay, and has to make the tests fail that are to find it: fail, not just not build.
 func TestNoMutantLives(t *testing.T) {
 	root, err := filepath.Abs(top)

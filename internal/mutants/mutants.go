@@ -18,9 +18,6 @@ type Mutant struct {
 	Tests []string
 }
 
-// simulated are the histories that have to find a mutant.
-var simulated = []string{"./worker", "-run", "TestSimulation$", "-args", "-sim.histories", "4000"}
-
 // List gives every mutant.
 func List() []Mutant {
 	return []Mutant{
