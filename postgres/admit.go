@@ -45,6 +45,7 @@ func (t *tx) admit(c *claim) error {
 			return t.choose(c)
 		}
 		// Nobody is left who could say whether the fault has ended.
+		c.voidAll()
 		if err := t.apply(gates.Recipe.Conclude(), c.Policy, c.Rand); err != nil {
 			return err
 		}
@@ -87,6 +88,7 @@ func (t *tx) probe(c *claim, gates siding.Gates, a siding.Admission) (ended bool
 			break
 		}
 		_, given, err := t.give(c, readyOne, id)
+		c.voidAll()
 		if err != nil {
 			return false, err
 		}

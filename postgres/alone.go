@@ -47,7 +47,10 @@ func (c *claim) apart(queue, input string, args ...any) (string, []any) {
 
 // anyApart tells whether a message of the queue waits to be leased alone.
 func (t *tx) anyApart(c *claim) (bool, error) {
-	return t.one(func(*row) {}, "SELECT m.id"+apartOf+" LIMIT 1", c.q)
+	if c.glimpse.apart {
+		return c.glimpse.anyApart, nil
+	}
+	return t.one(func(*row) {}, anyApartOf, c.q)
 }
 
 // apartDue gives the message that is to be leased alone before others of its kind: of those that have been due since a

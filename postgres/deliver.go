@@ -191,23 +191,13 @@ const sweepMost = 256
 // sweep takes back the queue's leases that have run out, and sets expired messages aside. Once in a transaction is
 // enough: its operations are a moment apart.
 func (t *tx) sweep(c *claim) error {
-	if t.swept[c.q] {
+	if c.swept {
 		return nil
 	}
 	t.swept[c.q] = true
-	var lapsed, expired []ready
-	collect := func(to *[]ready) func(*row) error {
-		return func(r *row) error {
-			m := ready{stored: r.message()}
-			m.err = r.err
-			*to = append(*to, m)
-			return nil
-		}
-	}
-	err := t.query(collect(&lapsed), "SELECT "+messageColumns+` FROM messages m
-		WHERE m.state = 'leased' AND m.queue = ? AND m.lease_until <= ? ORDER BY m.lease_until LIMIT ?`+lockFound, c.q, t.now, sweepMost)
-	if err != nil {
-		return err
+	lapsed, expired := c.lapsed, c.expired
+	if len(lapsed)+len(expired) > 0 {
+		c.voidAll()
 	}
 	for i := range lapsed {
 		m := &lapsed[i]
@@ -222,16 +212,17 @@ func (t *tx) sweep(c *claim) error {
 			return err
 		}
 	}
-	// Now, because what has just been taken back may have expired meanwhile.
-	err = t.query(collect(&expired), "SELECT "+messageColumns+` FROM messages m
-		WHERE m.state = 'ready' AND m.queue = ? AND m.expires_at <= ? LIMIT ?`+lockFound, c.q, t.now, sweepMost)
-	if err != nil {
-		return err
+	if len(lapsed) > 0 { // what has just been taken back may have expired meanwhile
+		expired = nil
+		if err := t.query(collect(&expired), expiredOf, c.q, t.now, sweepMost); err != nil {
+			return err
+		}
 	}
 	for i := range expired {
 		m := &expired[i]
-		if m.err != nil {
-			err = t.condemn(&m.stored, m.err)
+		err := m.err
+		if err != nil {
+			err = t.condemn(&m.stored, err)
 		} else {
 			err = t.expire(&m.stored)
 		}

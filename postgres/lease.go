@@ -34,6 +34,7 @@ type claim struct {
 	scope tallyScope
 	until time.Time
 	out   siding.Leased
+	glimpse
 	aside int // how many were set aside instead of being given
 }
 
@@ -52,6 +53,9 @@ func (t *tx) lease(r siding.LeaseRequest) (siding.Leased, error) {
 		if _, err := inputQueue(t.conn, r.Input); err != nil {
 			return c.out, err
 		}
+	}
+	if err := t.look(c); err != nil {
+		return c.out, err
 	}
 	if err := t.sweep(c); err != nil {
 		return c.out, err
@@ -133,6 +137,7 @@ func (t *tx) chooseAlone(c *claim) error {
 			return err
 		}
 		id, turn, err := t.alone(c, anyMessage, ordinary)
+		defer c.voidAll()
 		if err == nil && id != 0 {
 			_, _, err = t.give(c, readyOne, id)
 		}
@@ -197,7 +202,11 @@ func (t *tx) take(c *claim, turn, n int) (taken int, err error) {
 		}
 		// The same priority is looked at again: what cannot be given has been set aside, and the next ones move up.
 		query, of := c.pick(dueOf, dueOfInput)
+		aside := c.aside
 		seen, given, err := t.give(c, query, of, turn, priority, t.now, n-taken)
+		if c.void(turn); c.aside > aside {
+			c.voidAll()
+		}
 		if err != nil {
 			return taken, err
 		}
@@ -211,6 +220,9 @@ func (t *tx) take(c *claim, turn, n int) (taken int, err error) {
 
 // top finds the highest priority below another, and the earliest time in it.
 func (t *tx) top(c *claim, turn int, below int64) (priority, at int64, found bool, err error) {
+	if seen, ok := c.tops[turn]; ok && below == math.MaxInt64 {
+		return seen.priority, seen.at, seen.found, nil
+	}
 	query, of := c.pick(topOf, topOfInput)
 	found, err = t.one(func(r *row) { priority, at = r.int(0), r.int(1) }, query, of, turn, below)
 	return priority, at, found, err
