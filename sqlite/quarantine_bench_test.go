@@ -64,7 +64,7 @@ func BenchmarkQuarantine(b *testing.B) {
 	page("ms/page-since", siding.Selection{Since: middle})
 	page("ms/page-of-queue", siding.Selection{})
 
-	piece := 5000
+	piece := 20_000
 	if text := os.Getenv("SIDING_BENCH_PIECE"); text != "" {
 		piece, err = strconv.Atoi(text)
 		require.NoError(b, err)
