@@ -49,11 +49,11 @@ func NormalizeError(text string) string {
 // withoutMiddle takes a text apart that was cut in its middle: what came before, and after it the lines that are whole.
 func withoutMiddle(text string) (head, tail string) {
 	const end = " bytes left out …\n"
-	at := strings.Index(text, "\n… ")
-	if at < 0 {
+	before, behind, found := strings.Cut(text, "\n… ")
+	if !found {
 		return text, ""
 	}
-	number, after, found := strings.Cut(text[at+len("\n… "):], end)
+	number, after, found := strings.Cut(behind, end)
 	if !found || strings.Trim(number, "0123456789") != "" {
 		return text, ""
 	}
@@ -61,7 +61,7 @@ func withoutMiddle(text string) (head, tail string) {
 		_, tail, _ = strings.Cut(after, "\n")
 		_, after, found = strings.Cut(tail, end)
 	}
-	return text[:at], tail + "\n"
+	return before, tail + "\n"
 }
 
 // endsCut tells whether a text goes on somewhere else.

@@ -75,7 +75,7 @@ func placeOf(body []byte, names []string) (from, to int, add []byte, err error) 
 		case !found && !last:
 			return 0, 0, nil, fmt.Errorf("there is no %s", shownPointer(names[:i+1]))
 		case !found:
-			return end, end, memberStart(body, at, end, name), nil
+			return end, end, memberStart(at, end, name), nil
 		}
 		at = from
 	}
@@ -83,8 +83,8 @@ func placeOf(body []byte, names []string) (from, to int, add []byte, err error) 
 }
 
 // memberStart is what stands before the value of a member that is added to the object at a place.
-func memberStart(body []byte, object, end int, name string) []byte {
-	key, _ := json.Marshal(name) // a text can always be encoded
+func memberStart(object, end int, name string) []byte {
+	key, _ := json.Marshal(name) //nolint:errchkjson // a text can always be encoded
 	if end == object+1 {
 		return append(key, ':')
 	}
@@ -180,11 +180,11 @@ func skipValue(body []byte, at int) int {
 		case c == '}' || c == ']':
 			depth--
 			at++
-		case bytes.IndexByte([]byte(" \t\r\n,:"), c) >= 0:
+		case strings.IndexByte(" \t\r\n,:", c) >= 0:
 			at++
 			continue
 		default: // a number or a word
-			for at < len(body) && bytes.IndexByte([]byte(" \t\r\n,:]}"), body[at]) < 0 {
+			for at < len(body) && strings.IndexByte(" \t\r\n,:]}", body[at]) < 0 {
 				at++
 			}
 		}

@@ -3,7 +3,6 @@ package siding_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -216,6 +215,6 @@ func FuzzReturnResult(f *testing.F) {
 		// It is there now, so that a second one takes its place.
 		again, err := siding.ReturnResult(got, field, []byte("0"))
 		require.NoError(t, err)
-		require.LessOrEqual(t, len(again), len(got), fmt.Sprintf("%q", again))
+		require.LessOrEqual(t, len(again), len(got), "%q", again)
 	})
 }

@@ -45,9 +45,9 @@ func (e *evaluation) of(r Rule) []Condition {
 // judge takes in whether a condition holds now, and tells what n says where that is new. c.Since is since when.
 func (e *evaluation) judge(c Condition, holds bool, n Notice) {
 	i := slices.IndexFunc(e.Conditions, func(known Condition) bool { return known.Key == c.Key })
-	switch known := (Condition{}); {
+	switch {
 	case i >= 0:
-		known = e.Conditions[i]
+		known := e.Conditions[i]
 		switch {
 		case known.Firing && !holds:
 			e.Conditions[i].Firing = false

@@ -19,7 +19,7 @@ import (
 // program leaves running is killed when it ends; so it must not leave to others what is to outlive it. A JSON record that
 // is broken, or does not fit the schema, is set aside without running anything.
 func (h *Handler) Handle(ctx context.Context, d *siding.Delivery) (siding.Result, error) {
-	if _, f := check(d.Message, h.c.JSON, h.input); f != nil {
+	if f := check(d.Message, h.c.JSON, h.input); f != nil {
 		return siding.Result{NoCall: true}, f
 	}
 	r := h.run(ctx, d)

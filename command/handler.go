@@ -94,7 +94,7 @@ func (h *Handler) Estimate(siding.Message) (likely, worst siding.Money, priced b
 
 // Check says what would be found wrong with a message before the program is run for it; nil: nothing.
 func (h *Handler) Check(m siding.Message) *siding.Failure {
-	_, f := check(m, h.c.JSON, h.input)
+	f := check(m, h.c.JSON, h.input)
 	return f
 }
 

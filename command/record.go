@@ -13,21 +13,21 @@ import (
 
 const jsonType = "application/json"
 
-// check looks at a message before anything is done with it, and gives its content type. asJSON: it is a JSON record,
-// whatever it says that it is. s is what a JSON record must fit, or nil.
-func check(m siding.Message, asJSON bool, s *schema) (string, *siding.Failure) {
+// check looks at a message before anything is done with it. asJSON: it is a JSON record, whatever it says that it is.
+// s is what a JSON record must fit, or nil.
+func check(m siding.Message, asJSON bool, s *schema) *siding.Failure {
 	contentType := m.ContentType
 	if contentType == "" || asJSON {
 		contentType = jsonType
 	}
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil || strings.ContainsFunc(contentType, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return "", recordFault(siding.CauseInvalidRequest, nil, "the message's content type %q is none", cut(contentType, 64))
+		return recordFault(siding.CauseInvalidRequest, nil, "the message's content type %q is none", cut(contentType, 64))
 	}
 	if kind == jsonType || strings.HasSuffix(kind, "+json") {
-		return contentType, checkJSON(m.Body, s)
+		return checkJSON(m.Body, s)
 	}
-	return contentType, nil
+	return nil
 }
 
 func checkJSON(body []byte, s *schema) *siding.Failure {

@@ -36,10 +36,10 @@ func parseArguments(text string, known ...string) (arguments, error) {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 		list = append(list, argument{key, value})
-		if rest = next; rest == "" {
+		if next == "" {
 			break
 		}
-		if rest = rest[1:]; rest == "" {
+		if rest = next[1:]; rest == "" {
 			return nil, errors.New("the arguments end in a comma")
 		}
 	}
@@ -131,7 +131,7 @@ func quoteJSON(text string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text) // a string can always be encoded
+	_ = enc.Encode(text) //nolint:errchkjson // a string can always be encoded
 	quoted := strings.TrimSuffix(b.String(), "\n")
 	if siding.Scrub(quoted, len(quoted)) == quoted {
 		return quoted

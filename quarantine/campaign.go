@@ -138,7 +138,7 @@ func (d *Driver) Run(ctx context.Context, id siding.CampaignID, seen func(Step))
 
 // pause waits until a campaign may have more to do.
 func pause(ctx context.Context, s Step) error {
-	wait := time.Duration(0)
+	var wait time.Duration
 	switch {
 	case s.Busy, s.Waits:
 		wait = look

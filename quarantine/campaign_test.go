@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -280,7 +279,7 @@ func TestCampaignRunsToItsEnd(t *testing.T) {
 			c := driven(t, y, y.campaign(siding.CampaignPlan{Canary: 10, MinSuccess: 0.9}), func(string) bool { return true })
 			require.Equal(t, siding.CampaignStopped, c.State)
 			require.EqualValues(t, 990, c.Pending)
-			require.True(t, strings.Contains(c.Why, "the canary"))
+			require.Contains(t, c.Why, "the canary")
 		})
 	})
 	t.Run("or until it is told to end, and goes on later", func(t *testing.T) {
@@ -303,7 +302,7 @@ func TestCampaignsOfAQueueAreSwept(t *testing.T) {
 	y := newYard(t)
 	y.broken("a", "b", "c")
 	mine := y.campaign(siding.CampaignPlan{Selection: siding.Selection{Queue: "q", IDs: []string{"m0"}}})
-	any := y.campaign(siding.CampaignPlan{Selection: siding.Selection{IDs: []string{"m1"}}})
+	anyQueue := y.campaign(siding.CampaignPlan{Selection: siding.Selection{IDs: []string{"m1"}}})
 	bad := y.campaign(siding.CampaignPlan{Selection: siding.Selection{IDs: []string{"m2"}}, Repairs: []string{"no-such-repair"}})
 	others := y.campaign(siding.CampaignPlan{Selection: siding.Selection{Queue: "another"}})
 	_, err := y.Sweep(t.Context(), "q")
@@ -312,7 +311,7 @@ func TestCampaignsOfAQueueAreSwept(t *testing.T) {
 	require.ErrorContains(t, err, "no-such-repair")
 	require.Len(t, steps, 2)
 	require.Equal(t, siding.MemberSent, y.statuses(mine)["m0"])
-	require.Equal(t, siding.MemberSent, y.statuses(any)["m1"])
+	require.Equal(t, siding.MemberSent, y.statuses(anyQueue)["m1"])
 	require.Equal(t, siding.MemberPending, y.statuses(bad)["m2"])
 	c, err := y.store.Campaign(t.Context(), others)
 	require.NoError(t, err)

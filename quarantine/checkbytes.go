@@ -44,13 +44,7 @@ func checkUTF8(_ context.Context, e *exam) ([]Finding, int) {
 // hexBytes shows the first of some bytes.
 func hexBytes(b []byte) string {
 	const most = 16
-	text := ""
-	for i, c := range clip(b, most) {
-		if i > 0 {
-			text += " "
-		}
-		text += hex.EncodeToString([]byte{c})
-	}
+	text := fmt.Sprintf("% x", clip(b, most))
 	if len(b) > most {
 		text += " …"
 	}

@@ -43,7 +43,7 @@ func (e *exam) files() (list []Finding, n int) {
 			}
 			if n++; len(list) < MaxFindings {
 				list = append(list, e.placed(Finding{
-					Code: code, Pointer: ref(each.pointer), Text: fmt.Sprintf("the image %q: %s", shorten(each.name), text), Fault: true,
+					Code: code, Pointer: new(each.pointer), Text: fmt.Sprintf("the image %q: %s", shorten(each.name), text), Fault: true,
 				}, each.pointer))
 			}
 		}
@@ -115,8 +115,7 @@ func examineFile(root *os.Root, name string) (code, text string) {
 
 // plainError gives an error without the path, which may be no one's business.
 func plainError(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err
 	}
 	return shorten(err.Error())
@@ -247,7 +246,7 @@ func (e *exam) jqPath(at string) string {
 	if err != nil || p.whole() {
 		return "."
 	}
-	path, way := ".", []byte(nil)
+	path, way := []string{"."}, []byte(nil)
 	for i, name := range p.names {
 		way = appendName(way, name)
 		step := quoteJSON(name)
@@ -256,7 +255,7 @@ func (e *exam) jqPath(at string) string {
 				step = name
 			}
 		}
-		path += "[" + step + "]"
+		path = append(path, "["+step+"]")
 	}
-	return path
+	return strings.Join(path, "")
 }

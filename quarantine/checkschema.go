@@ -29,7 +29,7 @@ func checkSchema(_ context.Context, e *exam) ([]Finding, int) {
 	}
 	list := make([]Finding, len(found))
 	for i, v := range found {
-		f := Finding{Code: "schema-violation", Pointer: ref(v.Pointer), Fault: true}
+		f := Finding{Code: "schema-violation", Pointer: new(v.Pointer), Fault: true}
 		f.Text = fmt.Sprintf("it does not fit the input schema: at %q: %s (it is %s)", v.Pointer, v.Text, v.Got)
 		if len(v.Missing) > 0 {
 			f.Code = "missing-field"

@@ -44,7 +44,7 @@ func (d *Diff) places(a, b []byte) {
 // resync looks for the nearest place from which on a and b are alike again.
 func resync(a, b []byte) (skipA, skipB int, found bool) {
 	for sum := 1; sum <= resyncWithin; sum++ {
-		for skipA = 0; skipA <= sum; skipA++ {
+		for skipA = range sum + 1 {
 			skipB = sum - skipA
 			if skipA > len(a) || skipB > len(b) {
 				continue
@@ -92,7 +92,7 @@ func sides(old, now []byte) (a, b Side) {
 	return a, b
 }
 
-// around shows the bytes from from to to with what stands around them.
+// around shows the bytes between from and to with what stands around them.
 func around(b []byte, from, to int) Side {
 	if at, end := escapeAround(b, from); end > from {
 		from = at

@@ -2,6 +2,7 @@ package quarantine
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 )
 
@@ -32,8 +33,8 @@ func (d *Diff) fields(before, after []byte) {
 			d.field(p.at, p.old, p.now)
 			continue
 		}
-		for i := len(inner) - 1; i >= 0; i-- { // the first one next
-			todo = append(todo, inner[i])
+		for _, next := range slices.Backward(inner) { // the first one next
+			todo = append(todo, next)
 		}
 	}
 }

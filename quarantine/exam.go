@@ -182,6 +182,3 @@ func (e *exam) findings(m marks, describe func(mark) Finding) ([]Finding, int) {
 func (e *exam) hasFault() bool {
 	return slices.ContainsFunc(e.found, func(f Finding) bool { return f.Fault })
 }
-
-// ref gives a pointer to a text.
-func ref(s string) *string { return &s }

@@ -126,9 +126,8 @@ func decodeBase64(text string) ([]byte, error) {
 	if data, err := base64.URLEncoding.DecodeString(plain); err == nil {
 		return data, errors.New("it is base64 for URLs, with - and _; the service takes that with + and /")
 	}
-	var at base64.CorruptInputError
 	data, err = base64.StdEncoding.DecodeString(plain)
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[base64.CorruptInputError](err); ok {
 		return data, fmt.Errorf("the base64 is damaged at character %d of %d", int64(at), len(plain))
 	}
 	return data, errors.New("the base64 is damaged")

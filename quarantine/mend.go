@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -159,8 +160,8 @@ func (m *mender) closeAll() error {
 		return m.ambiguous(m.doubtful, "what closes an object or array is missing; it could stand in a text that ends too early here")
 	}
 	end := make([]byte, 0, len(m.open))
-	for i := len(m.open) - 1; i >= 0; i-- {
-		if m.open[i].array {
+	for _, open := range slices.Backward(m.open) {
+		if open.array {
 			end = append(end, ']')
 		} else {
 			end = append(end, '}')

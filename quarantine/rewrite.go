@@ -22,7 +22,7 @@ type rewriter struct {
 	changed bool
 }
 
-// replace puts something in the place of the bytes from from to to, which have not been copied yet.
+// replace puts something in the place of the bytes between from and to, which have not been copied yet.
 func (w *rewriter) replace(from, to int, with string) {
 	if !w.changed {
 		w.out = make([]byte, 0, len(w.b)+len(with))

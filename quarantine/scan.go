@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -291,8 +292,8 @@ func (s *scanner) number() (token, *syntaxFault) {
 		}
 		return i > start
 	}
-	has := func(set string) bool { return i < len(s.b) && bytes.IndexByte([]byte(set), s.b[i]) >= 0 }
-	whole := true
+	has := func(set string) bool { return i < len(s.b) && strings.IndexByte(set, s.b[i]) >= 0 }
+	var whole bool
 	if has("0") {
 		i++
 		whole = !has("0123456789")

@@ -42,8 +42,6 @@ type syntaxFault struct {
 	quotes bool
 }
 
-func (f *syntaxFault) Error() string { return f.text }
-
 func (s *scanner) fault(code string) *syntaxFault { return s.faultAt(code, s.at) }
 
 func (s *scanner) faultAt(code string, at int) *syntaxFault {
