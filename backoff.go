@@ -34,10 +34,11 @@ func (b Backoff) Delay(n int, floor time.Duration, rnd float64) time.Duration {
 	if !(d <= limit) { // also NaN
 		d = limit
 	}
-	d = max(d, float64(minDelay), float64(min(floor, maxDelay)))
+	floor = min(floor, maxDelay)
+	d = max(d, float64(minDelay), float64(floor))
 	share := b.Jitter * rnd
 	if share > 0 && share <= 10 {
 		d += d * share
 	}
-	return time.Duration(min(d, 11*float64(maxDelay)))
+	return max(time.Duration(min(d, 11*float64(maxDelay))), floor) // which a float may have rounded down
 }

@@ -272,6 +272,7 @@ func TestDelaysGrowToTheCapAndJitterOnlyAdds(t *testing.T) {
 		require.LessOrEqual(t, b.Delay(i+1, 0, 0.999), time.Duration(float64(w*time.Second)*1.3))
 	}
 	require.Equal(t, 171*time.Second, b.Delay(1, 171*time.Second, 0), "a service's wish is not capped")
+	require.EqualValues(t, 1<<53+1, b.Delay(1, 1<<53+1, 0), "nor rounded down")
 	b.Factor = 1.5
 	require.Equal(t, 1500*time.Millisecond, b.Delay(1, 0, 0), "a factor is not rounded")
 }
