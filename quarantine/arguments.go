@@ -49,7 +49,7 @@ func parseArguments(text string, known ...string) (arguments, error) {
 // argumentValue reads a value and gives what follows it: nothing, or a comma and more.
 func argumentValue(text string) (value, rest string, err error) {
 	if text == "" || !strings.ContainsRune(`"{[`, rune(text[0])) {
-		value, rest, _ = strings.Cut(text, ",")
+		value, _, _ = strings.Cut(text, ",")
 		return value, text[len(value):], nil
 	}
 	dec := json.NewDecoder(strings.NewReader(text))
