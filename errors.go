@@ -14,7 +14,7 @@ var (
 	// ErrStaleLease: the message has been leased anew, settled or taken away since; the write changed nothing.
 	ErrStaleLease = errors.New("the lease is no longer held")
 	// ErrWrongState: the message is not in a state in which this can be done; the write changed nothing.
-	ErrWrongState = errors.New("not possible in the message's state")
+	ErrWrongState = errors.New("not possible in this state")
 	// ErrConflict: the event ID is taken by a message with another body, and superseding was not asked for; or what was to
 	// be changed has been changed since it was read.
 	ErrConflict = errors.New("it conflicts with what is stored")

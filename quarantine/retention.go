@@ -53,7 +53,7 @@ func (r Retention) Validate() error {
 	var errs []error
 	for _, w := range siding.DropWhats() {
 		if d := *r.Of(w); d != 0 && (d < MinRetention || d > MaxRetention) {
-			errs = append(errs, fmt.Errorf("%s: %v is no time to keep bodies for; it must be from %v to %v, or off", w, d, MinRetention, MaxRetention))
+			errs = append(errs, fmt.Errorf("%s: %v is no time to keep bodies for; it must be from a minute to %d days, or off", w, d, MaxRetention/(24*time.Hour)))
 		}
 	}
 	return errors.Join(errs...)

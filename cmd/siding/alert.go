@@ -44,8 +44,10 @@ type alertTestLine struct {
 
 func (a *app) alertCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "alert",
-		Short:   "Try the alerts of a recipe",
+		Use:   "alert",
+		Short: "Try the alerts of a recipe",
+		Long: "The key alert of a recipe says when somebody is told that its queue needs a look, and how. \"siding run\" and\n" +
+			"\"siding work\" send the notices; this tries whether they arrive.",
 		Example: example("siding alert test recipe.yaml"),
 	}
 	group(cmd)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -69,7 +70,7 @@ func (a *app) campaignListCommand() *cobra.Command {
 				a.hintf("no campaigns in %s; \"siding redrive\" with --canary makes one", path)
 				return nil
 			}
-			t := newTable(a.out, "ID", "STATE", "SELECTED", "PENDING", "SENT", "DONE", "BACK", "NOT SENT", "CREATED", "BY", "WHAT")
+			t := newTable(a.out, "ID", "STATE", "SELECTED", "PENDING", "SENT", "DONE", "BACK", "PASSED OVER", "CREATED", "BY", "WHAT")
 			for _, c := range all {
 				t.row(c.ID, c.State, c.Selected, c.Pending, c.Sent, c.Done, c.Same+c.Other, c.Unchanged+c.Invalid+c.Skipped,
 					when(c.CreatedAt), dash(oneLine(c.By, 40)), oneLine(planText(c.Plan), 120))
@@ -108,7 +109,7 @@ func (a *app) campaignShowCommand() *cobra.Command {
 			defer closing(store)
 			c, err := store.Campaign(cmd.Context(), id)
 			if err != nil {
-				return storeError(err)
+				return campaignError(id, err)
 			}
 			if follow {
 				return storeError(a.follow(cmd.Context(), store, path, c))
@@ -208,7 +209,7 @@ func (a *app) campaignActCommand(action siding.CampaignAction, short, line, long
 			c, err := store.ActOnCampaign(cmd.Context(), id, action, note)
 			switch {
 			case err != nil:
-				return storeError(err)
+				return campaignError(id, err)
 			case a.json:
 				return writeJSON(a.out, newCampaignLine(c))
 			}
@@ -221,6 +222,17 @@ func (a *app) campaignActCommand(action siding.CampaignAction, short, line, long
 	}
 	cmd.Flags().StringVar(&note, "note", "", "why; kept with the campaign")
 	return cmd
+}
+
+// campaignError is storeError for a campaign that was named, and says where to look when there is none, or it has another state.
+func campaignError(id siding.CampaignID, err error) error {
+	switch {
+	case errors.Is(err, siding.ErrNotFound):
+		return fmt.Errorf("no campaign %d; \"siding campaign\" lists them: %w", id, siding.ErrNotFound)
+	case errors.Is(err, siding.ErrWrongState):
+		return fmt.Errorf("campaign %d: %w; \"siding campaign show %d\" says more", id, err, id)
+	}
+	return storeError(err)
 }
 
 // campaignID reads a campaign's number.

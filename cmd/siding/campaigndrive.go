@@ -93,8 +93,13 @@ func (a *app) endOf(c siding.Campaign, path string) error {
 // nextText says what will happen to a campaign that goes on.
 func (a *app) nextText(c siding.Campaign, path string) string {
 	next := "the rest follows at its rate"
-	if c.Plan.Canary > 0 && c.StageSent > 0 {
+	switch {
+	case c.Plan.Canary > 0 && c.StageSent > 0:
 		next = fmt.Sprintf("the next stage follows when %s of the %d sent are done", shareText(c.Plan.MinSuccess), c.StageSent)
+	case c.Plan.Canary > 0 && c.Stage == 0:
+		next = fmt.Sprintf("a canary of %d comes next", min(c.Plan.Canary, c.Pending))
+	case c.Plan.Canary > 0:
+		next = fmt.Sprintf("stage %d of the ramp comes next", c.Stage)
 	}
 	if c.Pending == 0 {
 		next = "all are sent"

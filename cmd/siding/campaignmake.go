@@ -32,7 +32,8 @@ sent is untouched. "siding run" and "siding work" drive it on; --wait stays, dri
 func (f *campaignFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.Int64Var(&f.canary, "canary", 0, "send so many first, and more only if they succeed (0: no canary)")
-	fl.Int64SliceVar(&f.ramp, "ramp", nil, "the sizes of the stages after the canary, the last of which repeats (default: each ten times the one before)")
+	fl.Int64SliceVar(&f.ramp, "ramp", nil, "the `SIZES` of the stages after the canary, the last of which repeats (default: each ten times the one before)")
+	fl.Lookup("ramp").DefValue = "" // pflag would show it as []
 	fl.Float64Var(&f.minSuccess, "min-success", minSuccess, "the share of each stage that has to be done, from 0 to 1")
 	fl.StringVar(&f.rate, "rate", "", "at most this many: 10/s, 100/m or 1000/h (default: no limit)")
 	fl.BoolVar(&f.wait, "wait", false, "stay until the campaign is over: code 4 when it has stopped by itself")

@@ -14,6 +14,7 @@ import (
 type operation struct {
 	verb string // what became of a message: "sent back"
 	do   func(ctx context.Context, s siding.Store, queue string, ids []string) ([]error, error)
+	next string // what comes next, where something has to be done about it; a hint
 	// whole does it with up to limit messages of a selection at once; nil: it is done one by one.
 	whole func(ctx context.Context, s siding.Store, sel siding.Selection, limit int) (int64, error)
 	// mend repairs each message before; nil: it stays as it is.
@@ -317,6 +318,9 @@ func (o *operator) tell() {
 		o.notef("%s %s; %d were not set aside any more, or had changed", counted(l.Changed, "message"), o.op.verb, l.Missed)
 	default:
 		o.notef("%s %s", counted(l.Changed, "message"), o.op.verb)
+	}
+	if o.op.next != "" && o.line.Changed > 0 {
+		o.hintf("%s", o.op.next)
 	}
 	if o.op.mend != nil {
 		o.op.mend.tell()

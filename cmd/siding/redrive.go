@@ -55,7 +55,7 @@ func (a *app) redrive(cmd *cobra.Command, f redriveFlags) error {
 		return err
 	}
 	op := operation{
-		verb: "sent back", mend: mend, needsBody: true,
+		verb: "sent back", mend: mend, needsBody: true, next: "the next \"siding run\" or \"siding work\" of the queue works on what was sent back",
 		do: func(ctx context.Context, s siding.Store, queue string, ids []string) ([]error, error) {
 			return s.Redrive(ctx, queue, ids...)
 		},

@@ -80,11 +80,12 @@ func findQueue(ctx context.Context, store siding.Operator, queue, id string, sta
 		if queue != "" {
 			where = fmt.Sprintf("in queue %q", queue)
 		}
-		what := "message"
+		what, more := "message", ""
 		if len(states) == 1 {
 			what = string(states[0]) + " message"
+			more = "; \"siding show ID\" looks in every state"
 		}
-		return "", fmt.Errorf("no %s with the ID %q %s: %w", what, id, where, siding.ErrNotFound)
+		return "", fmt.Errorf("no %s with the ID %q %s%s: %w", what, id, where, more, siding.ErrNotFound)
 	}
 	return "", usagef("several queues have a message %q; name one with --queue: %s", id, strings.Join(queues, ", "))
 }

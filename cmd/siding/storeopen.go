@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/siding-dev/siding"
@@ -40,6 +41,11 @@ func (a *app) openStore(ctx context.Context, dir string, simulated bool, o sqlit
 		return openDatabase(ctx, path, o)
 	}
 	store, err := sqlite.Open(ctx, path, o)
+	if errors.Is(err, fs.ErrNotExist) && path == defaultStore {
+		if _, e := os.Stat(defaultSimStore); e == nil {
+			return nil, path, usagef("there is no %s in this folder, but there is %s of a simulated run; give --store %[2]s", defaultStore, defaultSimStore)
+		}
+	}
 	if err != nil {
 		return nil, path, openError(err)
 	}
