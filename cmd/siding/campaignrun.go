@@ -129,6 +129,9 @@ func (c *campaigns) left(ctx context.Context, input siding.InputID) (bool, error
 	for {
 		wait := time.Duration(0)
 		for _, s := range c.sweep(ctx) {
+			if s.State == siding.CampaignSelecting && wait == 0 {
+				wait = sweepEvery // another process selects its messages, or was killed while it did: whose they are comes out
+			}
 			if s.State != siding.CampaignRunning || s.Pending == 0 || s.Waits {
 				continue
 			}

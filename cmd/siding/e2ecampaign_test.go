@@ -93,6 +93,25 @@ func TestACampaignFinishesWithinOneRun(t *testing.T) {
 	}
 }
 
+// Whoever makes a campaign may be killed while it selects, and its lease outlives it for some seconds.
+func TestARunWaitsForACampaignThatStillSelects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, &claudesim.Profile{})
+	w.spoiled(t, 20)
+	store, err := sqlite.Open(t.Context(), w.path("siding.db"), sqlite.Options{MustExist: true})
+	require.NoError(t, err)
+	c, err := store.CreateCampaign(t.Context(), siding.CampaignPlan{Repairs: []string{"strip-invalid-utf8"}, Canary: 2, MinSuccess: 0.9})
+	require.NoError(t, err)
+	now, err := store.Now(t.Context())
+	require.NoError(t, err)
+	_, err = store.SetNote(t.Context(), siding.Note{
+		Key: fmt.Sprint("campaign/", c.ID), Value: fmt.Appendf(nil, `{"owner":"killed","until":%d}`, now.Add(5*time.Second).UnixMicro()),
+	})
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	require.EqualValues(t, 20, w.want(t, 0, "run", "recipe.yaml", "in.jsonl", "--json").summary(t).Done)
+}
+
 func TestARunDoesNotWaitForACampaignOfOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &claudesim.Profile{})
