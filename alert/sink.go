@@ -35,9 +35,6 @@ func (s Sink) Send(ctx context.Context, n Notice, tries int) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.Name == SinkCommand {
-		d.Body = append(d.Body, '\n') // a program such as "cat >> FILE" then writes lines
-	}
 	if _, err = s.Handler.Handle(ctx, d); err == nil {
 		return nil
 	}

@@ -257,16 +257,3 @@ func TestASinkThatPanicsHasFailed(t *testing.T) {
 	s := Sink{"webhook", siding.HandlerFunc(func(context.Context, *siding.Delivery) error { panic("at the \x00 disco") })}
 	require.ErrorContains(t, s.Send(t.Context(), Test("q", epoch), 0), `webhook: panic: at the \x00 disco`)
 }
-
-func TestACommandGetsItsNoticeAsALine(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]bool{SinkCommand: true, SinkWebhook: false} {
-		var body []byte
-		sink := Sink{Name: name, Handler: siding.HandlerFunc(func(_ context.Context, d *siding.Delivery) error {
-			body = d.Body
-			return nil
-		})}
-		require.NoError(t, sink.Send(t.Context(), Notice{ID: "1"}, 0))
-		require.Equal(t, want, body[len(body)-1] == '\n', name)
-	}
-}
