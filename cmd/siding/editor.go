@@ -44,9 +44,25 @@ func (a *app) inEditor(ctx context.Context, m siding.Message, text []byte) ([]by
 		}
 		return nil, fmt.Errorf("the editor %s ($VISUAL or $EDITOR names it): %w; nothing was done", siding.Scrub(editor, 200), err)
 	}
+	b, err := readEdited(path)
+	if err != nil {
+		return nil, fmt.Errorf("what the editor %s has written: %w; nothing was done", siding.Scrub(editor, 200), err)
+	}
+	return b, nil
+}
+
+// readEdited reads what an editor has left. Anything but a file could keep the reader waiting for ever.
+func readEdited(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file any more", path)
+	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("what the editor has written: %w", err)
+		return nil, err
 	}
 	defer closing(file)
 	return readBody(file)

@@ -150,9 +150,17 @@ func TestEditingALetter(t *testing.T) {
 			require.Equal(t, exitError, code, out)
 			require.Contains(t, p.stderr.String(), "it would not be valid")
 		}
-		p = editing(t, "exit 7;")
-		code, _ = p.run(t, "", "dlq", "edit", "d0")
-		require.Equal(t, exitError, code)
+		for editor, says := range map[string]string{
+			"exit 7;": "exit status 7", "rm": "no such file", `pipe() { rm "$1"; mkfifo "$1"; }; pipe`: "is no file any more",
+			`endless() { rm "$1"; ln -s /dev/zero "$1"; }; endless`: "is no file any more",
+			"head -c 40000000 /dev/zero >":                          "longer than a body may be",
+		} {
+			p = editing(t, editor)
+			code, _ = p.run(t, "", "dlq", "edit", "d0")
+			require.Equal(t, exitError, code, editor)
+			require.Contains(t, p.stderr.String(), says)
+			require.Contains(t, p.stderr.String(), "nothing was done")
+		}
 		require.Equal(t, "dead", p.states(t, "q")["d0"])
 		code, _ = p.run(t, "", "dlq", "edit", "nope")
 		require.Equal(t, exitError, code)
