@@ -112,7 +112,10 @@ func (r command) Apply(ctx context.Context, d Draft) (Draft, error) {
 	case limited.Err() != nil:
 		return d, fmt.Errorf("the program took more than %v and was stopped", commandLimit)
 	case err != nil:
-		return d, fmt.Errorf("the program failed: %w: %s", err, siding.Scrub(strings.TrimSpace(string(stderr.text)), 1<<10))
+		if said := strings.TrimSpace(string(stderr.text)); said != "" {
+			err = fmt.Errorf("%w: %s", err, siding.Scrub(said, 1<<10))
+		}
+		return d, fmt.Errorf("the program failed: %w", err)
 	}
 	d.Body = stdout.text
 	if d.Body == nil {

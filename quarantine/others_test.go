@@ -134,6 +134,8 @@ func TestACommandMakesTheBody(t *testing.T) {
 		_, err := applied("x", text)
 		require.ErrorContains(t, err, want, text)
 	}
+	_, err = applied("x", "command:false")
+	require.Regexp(t, "exit status 1$", err.Error(), "a program that says nothing leaves no colon behind")
 }
 
 func TestACancelledCommandTakesItsChildrenAlong(t *testing.T) {
