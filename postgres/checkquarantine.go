@@ -73,6 +73,6 @@ func checkGroups(c *conn, from, to int64, found *[]siding.Violation) error {
 // groupRule counts the dead letters of each group again.
 var groupRule = checkRule{"group-mismatch", "dead letters belong to a group that is not there, or into which fewer arrived", `
 	SELECT q.name, d.fingerprint || ': ' || d.n FROM (SELECT queue, fingerprint, count(*) AS n FROM messages
-		WHERE state = 'dead' AND fingerprint IS NOT NULL GROUP BY queue, cause, fingerprint) d
+		WHERE state = 'dead' AND fingerprint IS NOT NULL GROUP BY queue, fingerprint) d
 	LEFT JOIN failure_groups g ON g.queue = d.queue AND g.fingerprint = d.fingerprint
 	LEFT JOIN queues q ON q.id = d.queue WHERE g.arrived IS NULL OR g.arrived < d.n`, ""}

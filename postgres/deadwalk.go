@@ -52,14 +52,14 @@ func walkDead(c *conn, sel siding.Selection, from siding.Place, bodied bool) (*d
 	case len(sel.IDs) > 0:
 		index = "messages_event"
 	case len(sel.Causes) > 0 || len(sel.Fingerprints) > 0:
-		index, where = "messages_dead_group", where+" AND m.cause = ? AND m.fingerprint = ?"
+		index, where = "messages_dead_group", where+" AND m.fingerprint = ?"
 	}
 	for _, q := range queues {
 		if index != "messages_dead_group" {
 			add(q)
 			continue
 		}
-		err := deadGroups(c, q, sel, func(cause, fingerprint string) { add(q, cause, fingerprint) })
+		err := deadGroups(c, q, sel, func(fingerprint string) { add(q, fingerprint) })
 		if err != nil {
 			return nil, err
 		}
@@ -106,8 +106,8 @@ func deadQueues(c *conn, name string) (out []int64, err error) {
 	return out, err
 }
 
-// deadGroups gives the groups of a queue that a selection names and that have dead letters.
-func deadGroups(c *conn, queue int64, sel siding.Selection, fn func(cause, fingerprint string)) error {
+// deadGroups gives the groups of a queue that a selection names and that have dead letters. A fingerprint is of one cause.
+func deadGroups(c *conn, queue int64, sel siding.Selection, fn func(fingerprint string)) error {
 	var conds strings.Builder
 	args := []any{queue}
 	add := func(cond string, values ...any) {
@@ -117,10 +117,10 @@ func deadGroups(c *conn, queue int64, sel siding.Selection, fn func(cause, finge
 	in(add, "detail", sel.Causes)
 	in(add, "fingerprint", sel.Fingerprints)
 	return c.query(func(r *row) error {
-		fn(r.str(0), r.str(1))
+		fn(r.str(0))
 		return r.err
-	}, "SELECT detail, fingerprint FROM tallies WHERE queue = ? AND input = 0 AND state = 'dead'"+conds.String()+
-		" GROUP BY detail, fingerprint HAVING sum(n) <> 0", args...)
+	}, "SELECT fingerprint FROM tallies WHERE queue = ? AND input = 0 AND state = 'dead'"+conds.String()+
+		" GROUP BY fingerprint HAVING sum(n) <> 0", args...)
 }
 
 // next gives the next places, at most n; fewer when there are no more.

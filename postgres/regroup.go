@@ -75,8 +75,7 @@ func (t *tx) regroup(k groupKey, limit int64, fingerprint func(siding.Cause, str
 		letters, r.err = append(letters, l), nil // what cannot be read counts as nothing: one bad row stops no pass
 		return nil
 	}, `SELECT m.id, m.input, m.attempt, m.cause, e.error FROM messages m LEFT JOIN last_errors e ON e.message = m.id
-		WHERE m.state = 'dead' AND m.queue = ? AND m.cause IN (SELECT detail FROM tallies WHERE queue = ?1 AND input = 0 AND state = 'dead'
-		AND fingerprint = ?2) AND m.fingerprint = ?2 LIMIT ?3`, k.queue, k.fingerprint, limit)
+		WHERE m.state = 'dead' AND m.queue = ? AND m.fingerprint = ? LIMIT ?`, k.queue, k.fingerprint, limit)
 	for i := 0; i < len(letters) && err == nil; i++ {
 		l := &letters[i]
 		was := l.standing()

@@ -112,8 +112,8 @@ func tallyOf(c *conn, scope tallyScope) (counted, error) {
 			break
 		}
 		_, err := c.one(func(r *row) { g.Sample = r.str(0) }, `SELECT e.error FROM messages m
-			JOIN last_errors e ON e.message = m.id WHERE m.state = 'dead' AND m.queue = ? AND m.cause = ? AND m.fingerprint = ? LIMIT 1`,
-			scope.queue, string(g.Cause), g.Fingerprint)
+			JOIN last_errors e ON e.message = m.id WHERE m.state = 'dead' AND m.queue = ? AND m.fingerprint = ? LIMIT 1`,
+			scope.queue, g.Fingerprint)
 		if err != nil {
 			return out, err
 		}

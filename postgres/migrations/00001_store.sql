@@ -118,7 +118,7 @@ CREATE INDEX messages_leased ON messages (queue, lease_until) WHERE state = 'lea
 CREATE INDEX messages_expiring ON messages (queue, expires_at) WHERE state = 'ready' AND expires_at IS NOT NULL;
 -- Dead letters in the order in which they were set aside. Those without a body stand apart: they cannot be sent back.
 CREATE INDEX messages_dead ON messages (queue, no_body, dead_at, id) WHERE state = 'dead';
-CREATE INDEX messages_dead_group ON messages (queue, cause, fingerprint, no_body, dead_at, id) WHERE state = 'dead';
+CREATE INDEX messages_dead_group ON messages (queue, fingerprint, no_body, dead_at, id) WHERE state = 'dead';
 
 -- Which messages were forwarded as which: one with the same event ID in another queue, and where that was forwarded
 -- again, that one's copy too. What the calls for a copy cost is counted in the inputs of its origins as well.
