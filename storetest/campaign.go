@@ -253,7 +253,7 @@ func campaignCases() []testCase {
 			_, err = f.store.ActOnCampaign(ctx, c.ID, siding.CampaignPause, "too early")
 			require.ErrorIs(f, err, siding.ErrWrongState, "it has finished: nothing was selected")
 			id := f.campaign(siding.CampaignPlan{})
-			_, err = f.store.ActOnCampaign(ctx, id, siding.CampaignPause, "lunch")
+			_, err = f.store.ActOnCampaign(ctx, id, siding.CampaignPause, "lunch\x1b")
 			require.NoError(f, err)
 			var got []siding.AuditEntry
 			for e, err := range f.store.Audit(f.ctx, siding.AuditOptions{Queue: f.queue, Actions: []siding.Action{siding.ActionCampaign}}) {

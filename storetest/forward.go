@@ -55,12 +55,12 @@ func (f *fixture) parked(g *fixture, id string) *siding.Record {
 	return r
 }
 
-// gives settles a delivery of the copy with a result that goes back to the queue of f.
-func (g *fixture) gives(f *fixture, d *siding.Delivery, result string) {
-	g.Helper()
-	out := g.settleWith(siding.Settlement{Token: d.Token, Result: []byte(result), Then: &siding.Then{Queue: f.queue, Field: "/text"}})
-	require.NoError(g, out.Err)
-	require.Equal(g, siding.StateDone, out.Decision.State)
+// gives settles a delivery of the copy with a result that goes back to the queue of origin.
+func (f *fixture) gives(origin *fixture, d *siding.Delivery, result string) {
+	f.Helper()
+	out := f.settleWith(siding.Settlement{Token: d.Token, Result: []byte(result), Then: &siding.Then{Queue: origin.queue, Field: "/text"}})
+	require.NoError(f, out.Err)
+	require.Equal(f, siding.StateDone, out.Decision.State)
 }
 
 // aside asks for a dead letter that names the queue of g, and gives it.

@@ -243,6 +243,12 @@ func regroupCases() []testCase {
 		require.NoError(f, err)
 		return n
 	}
+	regroupAll := func(f *fixture, limit int) {
+		f.Helper()
+		for n := int64(1); n > 0; {
+			n = regroup(f, limit)
+		}
+	}
 	old := "0-abcdef"
 	return []testCase{
 		{"what is up to date stays as it is", func(f *fixture) {
@@ -310,8 +316,7 @@ func regroupCases() []testCase {
 			f.clock.Advance(time.Hour)
 			f.failed("no such field", "c")
 			require.Len(f, f.groupsOf(siding.GroupQuery{}), 2)
-			for regroup(f, 1) > 0 {
-			}
+			regroupAll(f, 1)
 			require.Len(f, f.groupsOf(siding.GroupQuery{Empty: true}), 1)
 			g := f.groupOf("no such field")
 			require.Equal(f, []int64{3, 3}, []int64{g.Dead, g.Arrived})
@@ -333,8 +338,7 @@ func regroupCases() []testCase {
 				_, err := s.Regroup(f.ctx, 3)
 				return struct{}{}, err
 			})
-			for regroup(f, 3) > 0 {
-			}
+			regroupAll(f, 3)
 			require.EqualValues(f, 8, f.groupOf("no such field").Dead)
 		}},
 	}

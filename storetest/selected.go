@@ -122,7 +122,8 @@ func selectedCases() []testCase {
 				f.dead(fmt.Sprint("m", i))
 			}
 			f.ctx = f.by("ann", f.queue).ctx
-			for f.redriveSelected(siding.Selection{Queue: f.queue}, 4) == 4 {
+			for n := int64(4); n == 4; {
+				n = f.redriveSelected(siding.Selection{Queue: f.queue}, 4)
 			}
 			e := f.entry(f.queue, siding.ActionRedrive)
 			require.EqualValues(f, 9, e.Count)
