@@ -26,7 +26,7 @@ func Bouncer(t testing.TB, direct string) string {
 	if _, err := os.Stat(program); err != nil {
 		t.Skip("pgbouncer is not here")
 	}
-	dir, err := os.MkdirTemp(s.dir, "bouncer")
+	dir, err := os.MkdirTemp(s.dir, "bouncer") //nolint:usetesting // a socket's path is short, and the account that runs it must reach it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,9 +67,10 @@ logfile = %s/log
 		_ = cmd.Process.Kill()
 		<-done
 	})
+	var dialer net.Dialer
 	socket := filepath.Join(dir, fmt.Sprintf(".s.PGSQL.%d", port))
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if c, err := net.Dial("unix", socket); err == nil {
+		if c, err := dialer.DialContext(t.Context(), "unix", socket); err == nil {
 			_ = c.Close()
 			break
 		}
