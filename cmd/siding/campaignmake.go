@@ -111,10 +111,10 @@ func (a *app) campaign(ctx context.Context, f *redriveFlags, op operation) error
 		return storeError(err)
 	}
 	p.Selection = sel.Selection
-	switch any, err := a.anySelected(ctx, store, sel); {
+	switch matched, err := a.anySelected(ctx, store, sel); {
 	case err != nil:
 		return storeError(err)
-	case !any:
+	case !matched:
 		a.notef("nothing matches: no campaign was made")
 		return nil
 	}

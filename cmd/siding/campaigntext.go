@@ -131,15 +131,15 @@ func planText(p siding.CampaignPlan) string {
 func paceText(p siding.CampaignPlan) string {
 	var parts []string
 	if p.Canary > 0 {
-		stages := fmt.Sprintf("%d first", p.Canary)
+		stages := []string{fmt.Sprintf("%d first", p.Canary)}
 		ramp := p.Ramp
 		if len(ramp) == 0 {
 			ramp = []int64{p.Canary * 10, p.Canary * 100}
 		}
 		for _, n := range ramp {
-			stages += fmt.Sprintf(", then %d", n)
+			stages = append(stages, fmt.Sprintf("then %d", n))
 		}
-		parts = append(parts, stages+" and so on")
+		parts = append(parts, strings.Join(stages, ", ")+" and so on")
 	}
 	if p.MinSuccess > 0 {
 		parts = append(parts, fmt.Sprintf("%s of each stage must be done", shareText(p.MinSuccess)))
@@ -168,7 +168,7 @@ func rateText(perSecond float64) string {
 
 // countsText says what became of a campaign's messages.
 func countsText(c siding.Campaign) string {
-	s := fmt.Sprintf("of %s, %d done", counted(c.Selected, "message"), c.Done)
+	parts := []string{fmt.Sprintf("of %s, %d done", counted(c.Selected, "message"), c.Done)}
 	for _, one := range []struct {
 		n    int64
 		text string
@@ -177,10 +177,10 @@ func countsText(c siding.Campaign) string {
 		{c.Invalid, "not fit to send"}, {c.Skipped, "skipped"}, {c.Discarded, "discarded"}, {c.Sent, "on their way"}, {c.Pending, "not sent yet"},
 	} {
 		if one.n > 0 {
-			s += fmt.Sprintf(", %d %s", one.n, one.text)
+			parts = append(parts, fmt.Sprintf("%d %s", one.n, one.text))
 		}
 	}
-	return s
+	return strings.Join(parts, ", ")
 }
 
 // showCampaign shows a campaign.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/siding-dev/siding"
@@ -40,11 +41,11 @@ func (d *desk) factsOf(ctx context.Context, queue string) (quarantine.Facts, err
 // subject gives a dead letter with the calls made for it, and with the answer that was not accepted.
 func (d *desk) subject(ctx context.Context, m siding.Message, calls []siding.Call) (quarantine.Subject, error) {
 	s := quarantine.Subject{Message: m, Calls: calls}
-	for i := len(calls) - 1; i >= 0; i-- {
-		if c := calls[i]; c.Fate != siding.FateAnswered || c.Verdict == siding.VerdictAccepted {
+	for _, c := range slices.Backward(calls) {
+		if c.Fate != siding.FateAnswered || c.Verdict == siding.VerdictAccepted {
 			continue
 		}
-		answer, err := d.store.Answer(ctx, calls[i].ID)
+		answer, err := d.store.Answer(ctx, c.ID)
 		if errors.Is(err, siding.ErrNotFound) {
 			continue
 		}

@@ -169,12 +169,12 @@ func TestACampaignIsKilled(t *testing.T) {
 		_ = r.cmd.Process.Signal(syscall.SIGKILL)
 		r.wait(t)
 	}
-	make := []string{"redrive", "--all", "--repair", "strip-invalid-utf8", "--canary", "10", "--ramp", "40", "--min-success", "0.9"}
+	redrive := []string{"redrive", "--all", "--repair", "strip-invalid-utf8", "--canary", "10", "--ramp", "40", "--min-success", "0.9"}
 	for range 5 {
-		kill(60, make...)
+		kill(60, redrive...)
 	}
 	if !strings.Contains(w.want(t, 0, "campaign", "list", "--json").stdout, `"type"`) {
-		w.want(t, 0, make...)
+		w.want(t, 0, redrive...)
 	}
 	for range 12 {
 		kill(400, "run", "recipe.yaml", "in.jsonl", "--quiet")

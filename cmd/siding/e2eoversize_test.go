@@ -200,27 +200,26 @@ func TestAQueueThatNobodyWorksIsSaidAndNotWaitedForForEver(t *testing.T) {
 	require.Contains(t, e.stderr, "held: 4 records wait for the results of queue summaries, and nobody works it.")
 	require.Contains(t, e.stderr, "siding work")
 
-	t.Run("a stop while it waits is one like any other", func(t *testing.T) {
-		r := w.start(t, "run", "tag.yaml", "diaries.jsonl")
-		time.Sleep(time.Second)
+	// A stop while it waits is one like any other.
+	stopped := w.start(t, "run", "tag.yaml", "diaries.jsonl")
+	time.Sleep(time.Second)
+	require.NoError(t, stopped.cmd.Process.Signal(syscall.SIGINT))
+	require.Equal(t, 130, stopped.wait(t).code)
+
+	// Work waits, and another process may work that queue.
+	tags := w.start(t, "work", "tag.yaml", "--wait", "0s")
+	run := w.start(t, "run", "tag.yaml", "diaries.jsonl", "--json")
+	time.Sleep(2500 * time.Millisecond)
+	require.False(t, exited(tags.cmd))
+	summaries := w.start(t, "work", "summarise.yaml")
+	e = run.wait(t)
+	require.Equal(t, 0, e.code, e.stderr)
+	require.EqualValues(t, pages, e.summary(t).Done)
+	for _, r := range []*running{tags, summaries} {
 		require.NoError(t, r.cmd.Process.Signal(syscall.SIGINT))
-		require.Equal(t, 130, r.wait(t).code)
-	})
-	t.Run("work waits, and another process may work that queue", func(t *testing.T) {
-		tags := w.start(t, "work", "tag.yaml", "--wait", "0s")
-		run := w.start(t, "run", "tag.yaml", "diaries.jsonl", "--json")
-		time.Sleep(2500 * time.Millisecond)
-		require.False(t, exited(tags.cmd))
-		summaries := w.start(t, "work", "summarise.yaml")
-		e := run.wait(t)
-		require.Equal(t, 0, e.code, e.stderr)
-		require.EqualValues(t, pages, e.summary(t).Done)
-		for _, r := range []*running{tags, summaries} {
-			require.NoError(t, r.cmd.Process.Signal(syscall.SIGINT))
-			require.Equal(t, 130, r.wait(t).code, r.stderr.String())
-		}
-		require.EqualValues(t, pages+longPages, w.calls())
-	})
+		require.Equal(t, 130, r.wait(t).code, r.stderr.String())
+	}
+	require.EqualValues(t, pages+longPages, w.calls())
 }
 
 func TestARingOfRecipesIsWrongUsage(t *testing.T) {

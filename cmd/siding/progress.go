@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -97,7 +98,8 @@ func (p *progress) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	left := p.stats.Enqueued - p.ended()
-	s := fmt.Sprintf("%d done, %d set aside, %d waiting", p.stats.Done+p.done, p.stats.Dead+p.dead, left) + p.sideText()
+	s := fmt.Sprintf("%d done, %d set aside, %d waiting", p.stats.Done+p.done, p.stats.Dead+p.dead, left)
+	s = strings.Join(append([]string{s}, p.sideTexts()...), ", ")
 	per := float64(p.settled) / max(time.Since(p.began).Seconds(), 0.001)
 	if p.settled > 0 {
 		s += fmt.Sprintf(", %.1f/s", per)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -205,7 +206,7 @@ func TestEditingALetter(t *testing.T) {
 		require.Empty(t, left)
 		for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
 			cmd := exec.CommandContext(t.Context(), binary, "dlq", "edit", "d0")
-			cmd.Env = append(p.env, "EDITOR=stat -c %a >"+p.file("mode")+" \"$1\"; cp \"$1\" "+p.file("seen")+"; exec sleep 60;", "PATH="+os.Getenv("PATH"))
+			cmd.Env = append(slices.Clone(p.env), "EDITOR=stat -c %a >"+p.file("mode")+" \"$1\"; cp \"$1\" "+p.file("seen")+"; exec sleep 60;", "PATH="+os.Getenv("PATH"))
 			require.NoError(t, os.RemoveAll(p.file("seen")))
 			require.NoError(t, cmd.Start())
 			eventually(t, "the editor has the body", func() bool {

@@ -24,7 +24,7 @@ func TestRetentionCommands(t *testing.T) {
 	require.NoError(t, store.Close())
 	p.fails(t, "q", "refused", "new", "declined")
 
-	require.Equal(t, "", objects(t, p.ok(t, "retention", "--json"))[0]["dead"])
+	require.Empty(t, objects(t, p.ok(t, "retention", "--json"))[0]["dead"])
 	require.Contains(t, p.ok(t, "retention"), "for ever")
 	p.ok(t, "retention", "apply")
 	require.Contains(t, p.stderr.String(), "no retention is set")
@@ -57,7 +57,7 @@ func TestRetentionCommands(t *testing.T) {
 	}
 	p.ok(t, "retention", "set", "q", "dead", "off")
 	p.ok(t, "retention", "set", "q", "history", "off")
-	require.Equal(t, "", objects(t, p.ok(t, "retention", "--json"))[0]["history"])
+	require.Empty(t, objects(t, p.ok(t, "retention", "--json"))[0]["history"])
 	var actions []any
 	for _, e := range objects(t, p.ok(t, "audit", "--json", "--queue", "q")) {
 		actions = append(actions, e["action"])

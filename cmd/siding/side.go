@@ -127,17 +127,17 @@ func (p *progress) showSides(sides []*side) {
 	p.sides = sides
 }
 
-// sideText says how many wait for other queues, and what is in the way there.
-func (p *progress) sideText() (text string) {
+// sideTexts say how many wait for other queues, and what is in the way there.
+func (p *progress) sideTexts() (texts []string) {
 	for _, w := range p.stats.Waiting {
-		text += fmt.Sprintf(", %d for queue %s", w.Count, oneLine(w.Queue, 64))
+		texts = append(texts, fmt.Sprintf("%d for queue %s", w.Count, oneLine(w.Queue, 64)))
 	}
 	for _, one := range p.sides {
 		if why := one.progress.inTheWay(); why != "" {
-			text += fmt.Sprintf(", queue %s: %s", one.recipe.Queue, why)
+			texts = append(texts, fmt.Sprintf("queue %s: %s", one.recipe.Queue, why))
 		}
 	}
-	return text
+	return texts
 }
 
 // inTheWay says what keeps a worker from working; empty: nothing.

@@ -31,13 +31,13 @@ func (m *Model) loadGroups() tea.Cmd {
 	}
 }
 
-func (m *Model) gotGroups(msg groupsMsg) tea.Cmd {
+func (m *Model) gotGroups(msg groupsMsg) {
 	if msg.asked != m.groups.asked {
-		return nil
+		return
 	}
 	if m.groups.loaded = true; msg.err != nil {
 		m.sayError(msg.err)
-		return nil
+		return
 	}
 	m.groups.all = msg.groups
 	for _, g := range msg.groups { // what is worked on stays the same group
@@ -46,7 +46,6 @@ func (m *Model) gotGroups(msg groupsMsg) tea.Cmd {
 		}
 	}
 	m.filterGroups()
-	return nil
 }
 
 func (m *Model) filterGroups() {

@@ -45,18 +45,17 @@ func (m *Model) openLetter(row int) tea.Cmd {
 	})
 }
 
-func (m *Model) gotLetter(msg letterMsg) tea.Cmd {
+func (m *Model) gotLetter(msg letterMsg) {
 	if msg.asked != m.letter.asked {
-		return nil
+		return
 	}
 	m.letter.loaded = true
 	if msg.err != nil {
 		m.sayError(msg.err)
-		return nil
+		return
 	}
 	m.letter.letter = msg.letter
 	m.letter.wrap(m.width)
-	return nil
 }
 
 func (m *Model) letterKey(key string) tea.Cmd {

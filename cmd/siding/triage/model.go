@@ -63,13 +63,13 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		return m, nil
 	case groupsMsg:
-		return m, m.gotGroups(msg)
+		m.gotGroups(msg)
 	case rowsMsg:
 		return m, m.gotRows(msg)
 	case letterMsg:
-		return m, m.gotLetter(msg)
+		m.gotLetter(msg)
 	case previewMsg:
-		return m, m.gotPreview(msg)
+		m.gotPreview(msg)
 	case totalsMsg:
 		return m, m.gotTotals(msg)
 	case workMsg:

@@ -67,17 +67,16 @@ func (m *Model) loadPreview() tea.Cmd {
 	}
 }
 
-func (m *Model) gotPreview(msg previewMsg) tea.Cmd {
+func (m *Model) gotPreview(msg previewMsg) {
 	if msg.asked != m.preview.asked {
-		return nil
+		return
 	}
 	if m.preview.loaded = true; msg.err != nil {
 		m.sayError(msg.err)
-		return nil
+		return
 	}
 	m.preview.preview = msg.preview
 	m.preview.wrap(m.width)
-	return nil
 }
 
 // count does the next step of the totals.

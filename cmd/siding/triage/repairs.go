@@ -61,7 +61,7 @@ func (m *Model) repairsKey(key string) tea.Cmd {
 func (m *Model) typeRepair(text string) {
 	m.ask("repair, several with \" + \" between", text, func(text string) tea.Cmd {
 		var list []string
-		for _, each := range strings.Split(text, " + ") {
+		for each := range strings.SplitSeq(text, " + ") {
 			if each = strings.TrimSpace(each); each == "" {
 				continue
 			}

@@ -2,6 +2,7 @@ package triage
 
 import (
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -78,14 +79,14 @@ func (m *Model) closeRunning() tea.Cmd {
 
 func (r *running) text() string {
 	c := r.counts
-	text := fmt.Sprintf("%d %s", c.Changed, r.verb)
+	parts := []string{fmt.Sprintf("%d %s", c.Changed, r.verb)}
 	for _, each := range []struct {
 		n    int64
 		what string
 	}{{c.Unchanged, "unchanged, and stay"}, {c.Invalid, "invalid, and stay"}, {c.Missed, "not set aside any more"}, {c.NoBody, "without a body, and stay"}} {
 		if each.n > 0 {
-			text += fmt.Sprintf(", %d %s", each.n, each.what)
+			parts = append(parts, fmt.Sprintf("%d %s", each.n, each.what))
 		}
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
