@@ -52,12 +52,12 @@ func parse(text string, o Options) (address, error) {
 	if _, ok := c.RuntimeParams["application_name"]; !ok {
 		c.RuntimeParams["application_name"] = "siding"
 	}
-	a.config.MaxConns = int32(o.Conns) //nolint:gosec // a small number
+	a.config.MaxConns = int32(o.Conns)
 	a.config.MinConns = 0
 	a.shown = show(c, a.schema)
 	h := fnv.New32a()
 	_, _ = h.Write([]byte("siding store " + a.schema))
-	a.class = int32(h.Sum32()) //nolint:gosec // any 32 bits will do
+	a.class = int32(h.Sum32())
 	return a, nil
 }
 
@@ -83,7 +83,7 @@ func show(c *pgx.ConnConfig, schema string) string {
 func lockOf(name string) int32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name))
-	return int32(h.Sum32()|1<<31) ^ 0 //nolint:gosec // negative: the small numbers are taken
+	return int32(h.Sum32() | 1<<31) // negative: the small numbers are taken
 }
 
 // The locks of a store that have numbers of their own. clockLock stands in the function tick, too.

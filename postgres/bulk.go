@@ -11,12 +11,11 @@ import (
 type bulk struct {
 	query   string
 	columns [][]any
-	counted bool
 }
 
-// row adds a row to the statement, which is carried out with what waits, after it. A statement that is counted must
-// change exactly one row for each.
-func (c *conn) row(counted bool, query string, values ...any) {
+// row adds a row to the statement, which is carried out with what waits, after it. It must change exactly one row
+// for each.
+func (c *conn) row(query string, values ...any) {
 	c.wrote = true
 	var b *bulk
 	for _, one := range c.bulks {
@@ -25,7 +24,7 @@ func (c *conn) row(counted bool, query string, values ...any) {
 		}
 	}
 	if b == nil {
-		b = &bulk{query: query, columns: make([][]any, len(values)), counted: counted}
+		b = &bulk{query: query, columns: make([][]any, len(values))}
 		c.bulks = append(c.bulks, b)
 	}
 	for i, v := range values {
@@ -41,11 +40,7 @@ func (c *conn) gather() {
 			args[i] = b.columns[i]
 		}
 		n := int64(len(b.columns[0]))
-		q := c.waiting.Queue(c.sql.of(b.query), args...)
-		if !b.counted {
-			continue
-		}
-		q.Exec(func(tag pgconn.CommandTag) error {
+		c.waiting.Queue(c.sql.of(b.query), args...).Exec(func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() != n {
 				return fmt.Errorf("a guarded write changed %d rows instead of %d: %.80q", tag.RowsAffected(), n, b.query)
 			}

@@ -135,7 +135,8 @@ func (t *tx) moveMember(k *keptCampaign, move *siding.CampaignMove) (siding.Memb
 	if err != nil || !found || status != siding.MemberPending || k.State != siding.CampaignRunning {
 		return status, err
 	}
-	to, text := move.Status, move.Text
+	var to siding.MemberStatus
+	var text string
 	switch {
 	case bad != nil:
 		to, text = siding.MemberInvalid, textUnreadable

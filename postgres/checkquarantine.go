@@ -3,6 +3,7 @@ package postgres
 import (
 	"crypto/sha256"
 	"strconv"
+	"strings"
 
 	"github.com/siding-dev/siding"
 )
@@ -36,14 +37,11 @@ var quarantineTables = []checkedTable{
 
 // quoted gives codes as a list in SQL.
 func quoted[T ~string](codes []T) string {
-	out := ""
+	list := make([]string, len(codes))
 	for i, c := range codes {
-		if i > 0 {
-			out += ", "
-		}
-		out += "'" + string(c) + "'"
+		list[i] = "'" + string(c) + "'"
 	}
-	return out
+	return strings.Join(list, ", ")
 }
 
 // checkBodies finds bodies that are not those whose hash is kept.

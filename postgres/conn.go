@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -206,11 +205,11 @@ func (r *row) int(i int) int64 {
 	if r.fields[i].Format == pgx.BinaryFormatCode {
 		switch r.fields[i].DataTypeOID {
 		case oidInt8:
-			return int64(binary.BigEndian.Uint64(r.v[i])) //nolint:gosec // two's complement
+			return int64(binary.BigEndian.Uint64(r.v[i]))
 		case oidInt4:
-			return int64(int32(binary.BigEndian.Uint32(r.v[i]))) //nolint:gosec // two's complement
+			return int64(int32(binary.BigEndian.Uint32(r.v[i])))
 		case oidInt2:
-			return int64(int16(binary.BigEndian.Uint16(r.v[i]))) //nolint:gosec // two's complement
+			return int64(int16(binary.BigEndian.Uint16(r.v[i])))
 		}
 	}
 	r.wrong(i, "whole number")
@@ -263,6 +262,3 @@ func (r *row) hash(i int) (h [32]byte) {
 	copy(h[:], b)
 	return h
 }
-
-// errNoRow is for a query that always gives a row.
-var errNoRow = errors.New("the server gave no row where there is always one")

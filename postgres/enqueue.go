@@ -128,16 +128,12 @@ func (t *tx) enqueue(q int64, o siding.EnqueueOptions, in incoming) (siding.Enqu
 			return siding.Enqueued{}, placed{}, err
 		}
 		if known == 0 && in.failure == nil {
-			ready, err := t.countIn(tallyScope{queue: q}, siding.StateReady)
+			undone, err := t.undone(q)
 			if err != nil {
 				return siding.Enqueued{}, placed{}, err
 			}
-			leased, err := t.countIn(tallyScope{queue: q}, siding.StateLeased)
-			if err != nil {
-				return siding.Enqueued{}, placed{}, err
-			}
-			if ready+leased >= o.MaxDepth {
-				return refuse(fmt.Errorf("%w: it has %d undone messages, and %d are allowed", siding.ErrFull, ready+leased, o.MaxDepth))
+			if undone >= o.MaxDepth {
+				return refuse(fmt.Errorf("%w: it has %d undone messages, and %d are allowed", siding.ErrFull, undone, o.MaxDepth))
 			}
 		}
 	}
@@ -153,6 +149,16 @@ func (t *tx) enqueue(q int64, o siding.EnqueueOptions, in incoming) (siding.Enqu
 		return siding.Enqueued{ID: in.id, Status: status}, p, nil
 	}
 	return t.enqueueKnown(q, o, in)
+}
+
+// undone counts the messages of a queue that are ready or leased.
+func (t *tx) undone(q int64) (int64, error) {
+	ready, err := t.countIn(tallyScope{queue: q}, siding.StateReady)
+	if err != nil {
+		return 0, err
+	}
+	leased, err := t.countIn(tallyScope{queue: q}, siding.StateLeased)
+	return ready + leased, err
 }
 
 // insertMessage makes a new message; its number is 0 when the ID is taken.
@@ -180,7 +186,7 @@ func (t *tx) insertMessage(q int64, input siding.InputID, in incoming) (placed, 
 	if err != nil || id == 0 {
 		return placed{}, err
 	}
-	t.row(true, insertBodies, id, in.hash[:], in.contentType, in.headers, in.body)
+	t.row(insertBodies, id, in.hash[:], in.contentType, in.headers, in.body)
 	if in.failure != nil {
 		if err = t.setError(id, in.failure); err == nil {
 			err = t.arrive(q, in.id, in.failure)

@@ -60,8 +60,7 @@ const (
 
 // passing tells whether an error goes by itself, so that what failed may be tried again where nothing was committed.
 func passing(err error) bool {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
 		case codeSerialization, codeDeadlock, codeTooMany, codeShutdown, codeCrash, codeNotYet, codeCanceled, codeLockTimeout, codeIdleTimeout,
 			codeCachedPlan:

@@ -14,7 +14,7 @@ func (in *incoming) plain(o siding.EnqueueOptions) bool {
 }
 
 // insertFresh makes the new messages among the plain ones of all operations of the group, in one statement. Those that
-// are known, or come twice, are left to their operations. The rows go in in one order in every process, so that none
+// are known, or come twice, are left to their operations. The rows are made in one order in every process, so that none
 // waits for another that waits for it.
 func (t *tx) insertFresh(group []*op) error {
 	var queues, priorities, from, received []int64
@@ -50,7 +50,7 @@ func (t *tx) insertFresh(group []*op) error {
 		k, id := freshKey{r.int(1), r.str(2)}, r.int(0)
 		if in := seen[k]; in != nil && r.err == nil {
 			t.fresh[k] = id
-			t.row(true, insertBodies, id, in.hash[:], in.contentType, in.headers, in.body)
+			t.row(insertBodies, id, in.hash[:], in.contentType, in.headers, in.body)
 		}
 		return r.err
 	}, `INSERT INTO messages (queue, event_id, state, priority, available_at, received_at, expires_at, fairness_key)

@@ -159,7 +159,7 @@ func (t *tx) setError(message int64, e *siding.LastError) error {
 	if e == nil {
 		return t.send("DELETE FROM last_errors WHERE message = ?", message)
 	}
-	t.row(true, `INSERT INTO last_errors (message, outcome, cause, fingerprint, error, status, request_id, fault_offset)
+	t.row(`INSERT INTO last_errors (message, outcome, cause, fingerprint, error, status, request_id, fault_offset)
 		SELECT * FROM unnest(?::bigint[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::text[], ?::bigint[])
 		ON CONFLICT (message) DO UPDATE SET outcome = excluded.outcome, cause = excluded.cause,
 		fingerprint = excluded.fingerprint, error = excluded.error, status = excluded.status, request_id = excluded.request_id,

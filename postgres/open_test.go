@@ -20,7 +20,7 @@ func connect(t testing.TB, address string) *pgx.Conn {
 	before, _, _ := strings.Cut(address, "&schema=")
 	c, err := pgx.Connect(t.Context(), before)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = c.Close(t.Context()) }) //nolint:errcheck // a test ends
+	t.Cleanup(func() { _ = c.Close(t.Context()) })
 	return c
 }
 

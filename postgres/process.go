@@ -153,7 +153,9 @@ func (t *tx) reap(proven registered) (freed int, more bool, err error) {
 		return 0, false, err
 	}
 	if !p.gone { // what proved it holds for ever
-		t.guarded("UPDATE processes SET gone = true WHERE id = ?", p.id)
+		if err := t.guarded("UPDATE processes SET gone = true WHERE id = ?", p.id); err != nil {
+			return 0, false, err
+		}
 	}
 	var left []ready
 	err = t.query(func(r *row) error {

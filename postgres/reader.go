@@ -54,7 +54,7 @@ func (s *Store) failed(ctx context.Context, err error) error {
 // snapshot is read within one transaction. It must be short: what is deleted meanwhile cannot be cleared away.
 func (s *Store) snapshot(ctx context.Context, fn func(*conn) error) error {
 	return s.read(ctx, func(c *conn) error {
-		if _, err := c.c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
+		if _, err := c.c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"); err != nil {
 			return err
 		}
 		err := fn(c)

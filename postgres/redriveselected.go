@@ -31,17 +31,11 @@ func (s *Store) RedriveSelected(ctx context.Context, sel siding.Selection, limit
 		n = 0
 		for places := found; len(places) > 0; {
 			redriven, err := t.redrivePlaces(places, h)
+			if err == nil {
+				err = t.didRedrive(act, sel.Queue, redriven)
+			}
 			if err != nil {
 				return err
-			}
-			if len(redriven) > 0 {
-				some, err := t.eventIDs(redriven[:min(len(redriven), 5)])
-				if err == nil {
-					err = t.did(act, siding.ActionRedrive, sel.Queue, "", int64(len(redriven)), some...)
-				}
-				if err != nil {
-					return err
-				}
 			}
 			n += int64(len(redriven))
 			last := places[len(places)-1]
@@ -85,6 +79,18 @@ func (t *tx) redrivePlaces(places []siding.Place, h hand) (fit []int64, err erro
 		return nil, err
 	}
 	return fit, t.redriveSet(fit, int64(len(fit)), h)
+}
+
+// didRedrive notes in the audit trail that messages were redriven, with the IDs of a few.
+func (t *tx) didRedrive(act siding.Act, queue string, numbers []int64) error {
+	if len(numbers) == 0 {
+		return nil
+	}
+	some, err := t.eventIDs(numbers[:min(len(numbers), 5)])
+	if err != nil {
+		return err
+	}
+	return t.did(act, siding.ActionRedrive, queue, "", int64(len(numbers)), some...)
 }
 
 // eventIDs gives the IDs of a few messages.

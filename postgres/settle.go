@@ -151,7 +151,7 @@ func (t *tx) place(m *stored, was siding.State) {
 	if at.IsZero() {
 		at = fromMicros(t.now)
 	}
-	t.row(true, placeAll, string(m.State), m.turn(), micros(at), m.Attempt, m.Gray, m.Waits, m.Interruptions, m.Suspect,
+	t.row(placeAll, string(m.State), m.turn(), micros(at), m.Attempt, m.Gray, m.Waits, m.Interruptions, m.Suspect,
 		m.SoloCrashes, m.Alone, micros(m.HeldAt), micros(m.DeadAt), text(string(m.Reason)), text(m.cause), text(m.fingerprint),
 		text(m.Digest), text(m.WaitsFor), m.id, string(was), m.nonce, m.Deliveries)
 }
@@ -162,7 +162,7 @@ func (t *tx) record(m *stored, d siding.Decision, s siding.Settlement, e *siding
 		return err
 	}
 	if d.State == siding.StateDone && s.Result != nil {
-		t.row(true, `INSERT INTO results (message, result) SELECT * FROM unnest(?::bigint[], ?::bytea[])
+		t.row(`INSERT INTO results (message, result) SELECT * FROM unnest(?::bigint[], ?::bytea[])
 			ON CONFLICT (message) DO UPDATE SET codec = '', key_id = '', result = excluded.result`, m.id, s.Result)
 	}
 	for _, j := range s.Judged {
@@ -183,7 +183,7 @@ func (t *tx) remember(m *stored, outcome siding.Outcome, digest string, e *sidin
 	if e != nil {
 		failed = [...]any{string(e.Cause), e.Fingerprint, e.Text, e.Status, e.RequestID, offset(e)}
 	}
-	t.row(true, rememberAll, append([]any{m.id, m.Deliveries, started.UnixMicro(), t.now, m.worker, string(outcome), text(digest)}, failed[:]...)...)
+	t.row(rememberAll, append([]any{m.id, m.Deliveries, started.UnixMicro(), t.now, m.worker, string(outcome), text(digest)}, failed[:]...)...)
 	if old := m.Deliveries - siding.HistoryEnds; old > siding.HistoryEnds {
 		return t.send("DELETE FROM deliveries WHERE message = ? AND number = ?", m.id, old)
 	}

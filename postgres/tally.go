@@ -164,7 +164,7 @@ const totalSpend = `SELECT coalesce(sum(calls), 0)::bigint, coalesce(sum(maybe),
 // addSpend follows VALUES in the tables of sums, of which x is one.
 func addSpend(x, key string) string {
 	set := make([]string, 0, 10)
-	for _, c := range strings.Split(strings.Join(strings.Fields(spendColumns), ""), ",") {
+	for c := range strings.SplitSeq(strings.Join(strings.Fields(spendColumns), ""), ",") {
 		sum := x + "." + c + " + excluded." + c
 		if c == "cost" || c == "maybe_max" {
 			sum = "least(" + x + "." + c + "::numeric + excluded." + c + ", 9223372036854775807)::bigint"

@@ -43,7 +43,7 @@ func (t *texts) qualify(query string) string {
 func placeholders(query string) string {
 	var b strings.Builder
 	n, quoted := 0, false
-	for i := 0; i < len(query); i++ {
+	for i := range len(query) {
 		switch c := query[i]; {
 		case c == '\'':
 			quoted = !quoted
