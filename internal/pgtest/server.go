@@ -100,7 +100,7 @@ func New(port int) (*Server, error) {
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 func (s *Server) command(bin, program string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(bin, program), args...) //nolint:gosec // a program of PostgreSQL
+	cmd := exec.Command(filepath.Join(bin, program), args...) //nolint:gosec,noctx // a program of PostgreSQL, which may run until it is stopped
 	cmd.Dir, cmd.SysProcAttr = s.dir, s.user.attributes()
 	return cmd
 }
