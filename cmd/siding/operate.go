@@ -26,7 +26,7 @@ type operation struct {
 // How many messages are changed in one write: of a queue one by one, and of a selection as a whole.
 const (
 	operateBatch = 500
-	operateWhole = 2000
+	operateWhole = 10_000
 )
 
 // operatedLine is the end of an operation, with --json.
