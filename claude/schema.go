@@ -107,6 +107,9 @@ func leaves(err error) (list []*jsonschema.ValidationError) {
 	var walk func(*jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
 		if len(e.Causes) == 0 {
+			if k, ok := e.ErrorKind.(*kind.AdditionalProperties); ok {
+				slices.Sort(k.Properties) // the library has them in any order, and the same fault must read the same
+			}
 			list = append(list, e)
 		}
 		for _, cause := range e.Causes {

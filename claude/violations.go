@@ -70,7 +70,7 @@ func (s *Schema) violations(v any, limit int) ([]Violation, int, error) {
 		case *kind.Required:
 			list[i].Missing = k.Missing
 		case *kind.AdditionalProperties:
-			list[i].Extra = slices.Sorted(slices.Values(k.Properties))
+			list[i].Extra = k.Properties
 		case *kind.Type:
 			list[i].Types = k.Want
 		}

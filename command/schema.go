@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
 // A schema is a compiled JSON Schema (draft 2020-12 unless it says otherwise).
@@ -58,10 +60,21 @@ func (s *schema) fits(text []byte) error {
 	if !errors.As(err, &fault) {
 		return err
 	}
+	settle(fault)
 	for len(fault.Causes) > 0 {
 		fault = first(fault.Causes)
 	}
 	return errors.New(cut(strings.Join(strings.Fields(fault.Error()), " "), 360))
+}
+
+// settle puts the names that the library takes from maps into one order, all the way down.
+func settle(fault *jsonschema.ValidationError) {
+	if k, ok := fault.ErrorKind.(*kind.AdditionalProperties); ok {
+		slices.Sort(k.Properties)
+	}
+	for _, cause := range fault.Causes {
+		settle(cause)
+	}
 }
 
 // first gives the fault whose text comes first: the library walks over maps in any order, and the same fault must read
