@@ -43,6 +43,13 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
+// failNext lets the next n notices be answered 503.
+func (r *receiver) failNext(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fail = n
+}
+
 // heard gives what was received since the last time, sorted.
 func (r *receiver) heard() []string {
 	r.mu.Lock()
@@ -183,7 +190,7 @@ func TestTwoProcessesAtOnceTellOnce(t *testing.T) {
 func TestAReceiverThatFailsIsTriedAgainAndFailsNoRun(t *testing.T) {
 	t.Parallel()
 	w, r := newAlertWorld(t, "dead: 1")
-	r.fail = 1
+	r.failNext(1)
 	w.records(t, "in.jsonl", 1)
 	e := w.want(t, 3, "run", "recipe.yaml", "in.jsonl")
 	require.Contains(t, e.stderr, "alerts of queue q: webhook: ")
@@ -234,7 +241,7 @@ func TestATestNoticeGoesToEachSink(t *testing.T) {
 	require.Equal(t, []string{"test firing"}, told(t, w.path("told")))
 	require.NoFileExists(t, w.path("siding.db"))
 
-	r.fail = 1
+	r.failNext(1)
 	e = w.want(t, 1, "alert", "test", "recipe.yaml", "--json")
 	o := objects(t, e.stdout)
 	require.Len(t, o, 2)
