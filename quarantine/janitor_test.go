@@ -53,6 +53,12 @@ func (c *cellar) seen() int {
 	return len(c.drops)
 }
 
+// rest lets time pass, and everybody who is woken by then come to rest again.
+func rest(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // tending runs janitors until the test of the bubble is over.
 func (c *cellar) tending(t *testing.T, n int) (said *[]string) {
 	t.Helper()
@@ -61,7 +67,11 @@ func (c *cellar) tending(t *testing.T, n int) (said *[]string) {
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() {
-			Janitor{Store: c, Queue: "q", Say: func(text string) { *said = append(*said, text) }}.Run(ctx)
+			Janitor{Store: c, Queue: "q", Say: func(text string) {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				*said = append(*said, text)
+			}}.Run(ctx)
 		})
 	}
 	t.Cleanup(func() {
@@ -77,7 +87,7 @@ func TestNothingIsDroppedWithoutASetting(t *testing.T) {
 		c := newCellar(t, 10_000)
 		c.tending(t, 2)
 		require.NoError(t, WriteRetention(t.Context(), c, "another", Retention{Dead: time.Hour}, 0))
-		time.Sleep(100 * 24 * time.Hour)
+		rest(100 * 24 * time.Hour)
 		require.Zero(t, c.seen())
 		_, err := c.Note(t.Context(), turnKey("q"))
 		require.ErrorIs(t, err, siding.ErrNotFound, "nothing is written either")
@@ -90,10 +100,10 @@ func TestASettingIsAppliedWithinAMinuteByOneInPiecesWithRests(t *testing.T) {
 		c := newCellar(t, 3*dropPiece+1)
 		c.takes = 100 * time.Millisecond
 		said := c.tending(t, 3)
-		time.Sleep(90 * time.Second)
+		rest(90 * time.Second)
 		set := time.Now()
 		require.NoError(t, WriteRetention(t.Context(), c, "q", Retention{Dead: 30 * 24 * time.Hour}, 0))
-		time.Sleep(JanitorEvery)
+		rest(JanitorEvery)
 		require.Len(t, c.drops, 4)
 		for i, d := range c.drops {
 			require.Equal(t, siding.DropDead, d.What)
@@ -107,7 +117,7 @@ func TestASettingIsAppliedWithinAMinuteByOneInPiecesWithRests(t *testing.T) {
 			}
 		}
 		before := c.seen()
-		time.Sleep(10 * JanitorEvery)
+		rest(10 * JanitorEvery)
 		require.LessOrEqual(t, c.seen()-before, 11, "one of three looks each minute")
 		require.GreaterOrEqual(t, c.seen()-before, 9)
 		require.Empty(t, *said)
@@ -121,9 +131,9 @@ func TestATurnThatTakesTooLongGoesOnInTheNext(t *testing.T) {
 		c.takes = time.Second
 		require.NoError(t, WriteRetention(t.Context(), c, "q", Retention{History: time.Hour}, 0))
 		said := c.tending(t, 1)
-		time.Sleep(JanitorEvery - time.Second)
+		rest(JanitorEvery - time.Second)
 		require.LessOrEqual(t, c.seen(), 26)
-		time.Sleep(10 * JanitorEvery)
+		rest(10 * JanitorEvery)
 		require.Zero(t, c.due)
 		require.Empty(t, *said)
 	})
@@ -137,17 +147,17 @@ func TestWhatGoesWrongIsSaidOnceAndTriedAgain(t *testing.T) {
 		_, err := c.SetNote(t.Context(), siding.Note{Key: RetentionKey("q"), Value: []byte(`{"dead":"soon"}`)})
 		require.NoError(t, err)
 		said := c.tending(t, 1)
-		time.Sleep(5 * JanitorEvery)
+		rest(5 * JanitorEvery)
 		require.Len(t, *said, 1)
 		require.Contains(t, (*said)[0], "nothing is dropped")
 		require.NoError(t, WriteRetention(t.Context(), c, "q", Retention{Done: time.Hour}, 1))
-		time.Sleep(5 * JanitorEvery)
+		rest(5 * JanitorEvery)
 		require.Len(t, *said, 2)
 		require.Contains(t, (*said)[1], `disk \x1b full`)
 		c.mu.Lock()
 		c.fail = nil
 		c.mu.Unlock()
-		time.Sleep(2 * JanitorEvery)
+		rest(2 * JanitorEvery)
 		require.Zero(t, c.due)
 		require.Len(t, *said, 2)
 	})
@@ -164,9 +174,9 @@ func TestAJanitorThatDiedKeepsItsTurnForAMinute(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, mine)
 		c.tending(t, 1)
-		time.Sleep(JanitorEvery - time.Second)
+		rest(JanitorEvery - time.Second)
 		require.Zero(t, c.seen())
-		time.Sleep(JanitorEvery)
+		rest(JanitorEvery)
 		require.Positive(t, c.seen())
 	})
 }

@@ -86,7 +86,7 @@ func TestGroups(t *testing.T) {
 	for _, e := range objects(t, p.ok(t, "audit", "--json")) {
 		actions = append(actions, e["action"])
 	}
-	require.Equal(t, []any{"repair", "mark-group", "mark-group"}, actions)
+	require.Equal(t, []any{"repair", "repair", "mark-group", "mark-group"}, actions, "one for each queue")
 	require.Len(t, objects(t, p.ok(t, "audit", "--json", "--action", "mark-group", "--limit", "1")), 1)
 	p.ok(t, "doctor")
 }
